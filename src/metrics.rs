@@ -1,0 +1,1 @@
+//! Every metric name, label set and bucket list.

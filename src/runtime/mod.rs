@@ -1,0 +1,1 @@
+//! Everything between the manager and an extension: registry, HTTPS client, cache, TLS.
