@@ -1,0 +1,193 @@
+//! Reading a message as Go's `encoding/json` would, since extensions are written against that.
+
+use serde_json::{Map, Value};
+
+use super::Message;
+use crate::text;
+
+/// The fields of a message, as far as reading has to know them.
+#[derive(Clone, Copy, Debug)]
+pub enum Shape {
+    /// An object with these fields.
+    Object(&'static [(&'static str, Shape)]),
+    /// A list of such things.
+    List(&'static Shape),
+    /// Anything else; left to the field's own type.
+    Leaf,
+}
+
+impl Shape {
+    /// An object with these fields.
+    #[must_use]
+    pub const fn object(fields: &'static [(&'static str, Shape)]) -> Self {
+        Self::Object(fields)
+    }
+}
+
+/// Why a message cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum DecodeError {
+    /// The bytes are no JSON.
+    #[error("not JSON: {0}")]
+    Syntax(String),
+    /// The JSON is not a message of this kind; the text names the field.
+    #[error("not a {kind}: {problem}")]
+    Mismatch {
+        /// The expected kind.
+        kind: &'static str,
+        /// What is wrong with which field.
+        problem: String,
+    },
+}
+
+/// Reads a message.
+///
+/// As in Go: `null` leaves a field at its zero value, names of fields match in any case when none matches
+/// exactly, unknown fields are skipped, the last of several equal fields counts, and whatever follows the first
+/// JSON value is not looked at. `apiVersion` and `kind` are not checked. Schemas are kept as they are.
+///
+/// # Errors
+/// [`DecodeError`], with a bounded text that is free of control characters.
+pub fn decode<M: Message>(body: &[u8]) -> Result<M, DecodeError> {
+    let first = serde_json::Deserializer::from_slice(body).into_iter::<Value>().next();
+    let mut value = match first {
+        Some(Ok(value)) => value,
+        Some(Err(error)) => return Err(syntax(&error.to_string())),
+        None => return Err(syntax("the body is empty")),
+    };
+    if value.is_null() {
+        value = Value::Object(Map::new());
+    }
+    fit(&mut value, &M::SHAPE, "").map_err(mismatch::<M>)?;
+    serde_json::from_value(value).map_err(|error| mismatch::<M>(error.to_string()))
+}
+
+fn syntax(problem: &str) -> DecodeError {
+    DecodeError::Syntax(text::foreign_within(problem, 256))
+}
+
+fn mismatch<M: Message>(problem: String) -> DecodeError {
+    DecodeError::Mismatch { kind: M::KIND, problem: text::foreign_within(&problem, 256) }
+}
+
+/// Gives fields their exact names and drops `null`; a value of another structure is an error that names it.
+fn fit(value: &mut Value, shape: &Shape, path: &str) -> Result<(), String> {
+    match (shape, value) {
+        (Shape::Leaf, _) => Ok(()),
+        (Shape::Object(fields), Value::Object(object)) => fit_object(object, fields, path),
+        (Shape::List(items), Value::Array(values)) => {
+            values.iter_mut().enumerate().try_for_each(|(index, item)| {
+                if item.is_null() {
+                    *item = Value::Object(Map::new());
+                }
+                fit(item, items, &format!("{path}[{index}]"))
+            })
+        }
+        (Shape::Object(_), other) => Err(unexpected(path, "an object", other)),
+        (Shape::List(_), other) => Err(unexpected(path, "a list", other)),
+    }
+}
+
+fn fit_object(
+    object: &mut Map<String, Value>,
+    fields: &'static [(&'static str, Shape)],
+    path: &str,
+) -> Result<(), String> {
+    for (name, shape) in fields {
+        let Some(mut value) = take_field(object, name) else { continue };
+        if value.is_null() {
+            continue;
+        }
+        let path = if path.is_empty() { (*name).to_owned() } else { format!("{path}.{name}") };
+        fit(&mut value, shape, &path)?;
+        if let (Shape::Leaf, Value::Array(_)) = (shape, &value) {
+            return Err(unexpected(&path, "a single value", &value));
+        }
+        object.insert((*name).to_owned(), value);
+    }
+    Ok(())
+}
+
+/// The field of exactly this name, else of this name in other letters; all of them leave the object.
+fn take_field(object: &mut Map<String, Value>, name: &str) -> Option<Value> {
+    let others: Vec<String> =
+        object.keys().filter(|key| *key != name && key.eq_ignore_ascii_case(name)).cloned().collect();
+    let other = others.into_iter().fold(None, |_, key| object.remove(&key));
+    object.remove(name).or(other)
+}
+
+fn unexpected(path: &str, expected: &str, found: &Value) -> String {
+    let found = match found {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    };
+    if path.is_empty() {
+        format!("expected {expected}, found {found}")
+    } else {
+        format!("{path}: expected {expected}, found {found}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use similar_asserts::assert_eq;
+
+    use super::*;
+    use crate::hooks::{DiscoverVariablesResponse, DiscoveryResponse, ResponseStatus};
+
+    #[rstest]
+    #[case::empty("", "not JSON: the body is empty")]
+    #[case::no_json("<html/>", "not JSON: expected value at line 1 column 1")]
+    #[case::cut_off("{", "not JSON: EOF while parsing an object at line 1 column 1")]
+    #[case::no_object("7", "not a DiscoveryResponse: expected an object, found a number")]
+    #[case::list_for_object("[]", "not a DiscoveryResponse: expected an object, found a list")]
+    #[case::object_for_list(
+        r#"{"handlers":{}}"#,
+        "not a DiscoveryResponse: handlers: expected a list, found an object"
+    )]
+    #[case::list_for_handler(
+        r#"{"handlers":[{}, ["tide"]]}"#,
+        "not a DiscoveryResponse: handlers[1]: expected an object, found a list"
+    )]
+    fn an_unreadable_body_says_where(#[case] body: &str, #[case] expected: &str) {
+        assert_eq!(decode::<DiscoveryResponse>(body.as_bytes()).unwrap_err().to_string(), expected);
+    }
+
+    #[test]
+    fn null_reads_as_the_zero_value() {
+        let expected = DiscoveryResponse {
+            api_version: String::new(),
+            kind: String::new(),
+            status: ResponseStatus::Unknown(String::new()),
+            message: String::new(),
+            handlers: vec![],
+        };
+        for body in ["null", "{}", r#"{"status":null,"message":null,"handlers":null,"kind":null}"#] {
+            assert_eq!(decode::<DiscoveryResponse>(body.as_bytes()).unwrap(), expected, "{body}");
+        }
+    }
+
+    #[test]
+    fn the_exact_name_wins_over_other_cases() {
+        let body = br#"{"STATUS":"Failure","status":"Success","Message":"ebb"}"#;
+        let response: DiscoveryResponse = decode(body).unwrap();
+        assert_eq!(response.status, ResponseStatus::Success);
+        assert_eq!(response.message, "ebb");
+    }
+
+    #[test]
+    fn a_schema_is_kept_as_it_is() {
+        let schema = r#"{"Type":"string","default":null,"enum":[null,1.50],"x-heron":{"a":[]}}"#;
+        let body = format!(
+            r#"{{"status":"Success","variables":[{{"name":"tide","schema":{{"openAPIV3Schema":{schema}}}}}]}}"#
+        );
+        let response: DiscoverVariablesResponse = decode(body.as_bytes()).unwrap();
+        let expected: Value = serde_json::from_str(schema).unwrap();
+        assert_eq!(response.variables[0].schema.open_api_v3_schema, expected);
+    }
+}

@@ -1,0 +1,237 @@
+//! What discovered variables must satisfy before they can stand in a status.
+//!
+//! Mirrors the checks of names in Cluster API `internal/topology/variables`, and those of structure that Go's
+//! decoder and the CRD make. Whether schemas are sound (defaults that fit, rules that compile, types further
+//! down) is not looked at.
+
+use std::{collections::BTreeSet, fmt};
+
+use serde_json::Value;
+
+use super::schema::{Field, field};
+use crate::{cluster_class::ClusterClassVariable, text};
+
+/// The name of the variables that Cluster API itself defines.
+const RESERVED: &str = "builtin";
+
+/// How many bytes a name may have in a status.
+const MAX_NAME: usize = 256;
+
+/// The types that a schema may have.
+const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
+
+/// What is wrong with one field.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FieldError {
+    /// The path, starting with the patch's name; names of variables in brackets.
+    pub field: String,
+    /// The cause, as it goes on the wire.
+    pub cause: Cause,
+    /// What is wrong, for people; names of an extension's making are bounded.
+    pub detail: String,
+}
+
+/// Why a field is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Cause {
+    /// `FieldValueInvalid`
+    Invalid,
+    /// `FieldValueRequired`
+    Required,
+    /// `FieldValueNotSupported`
+    NotSupported,
+    /// `FieldValueTooLong`
+    TooLong,
+    /// `FieldValueTypeInvalid`
+    TypeInvalid,
+}
+
+impl Cause {
+    /// The value on the wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Invalid => "FieldValueInvalid",
+            Self::Required => "FieldValueRequired",
+            Self::NotSupported => "FieldValueNotSupported",
+            Self::TooLong => "FieldValueTooLong",
+            Self::TypeInvalid => "FieldValueTypeInvalid",
+        }
+    }
+}
+
+impl fmt::Display for FieldError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", text::foreign_within(&self.field, 200), self.detail)
+    }
+}
+
+fn error(field: String, cause: Cause, detail: impl Into<String>) -> FieldError {
+    FieldError { field, cause, detail: detail.into() }
+}
+
+/// Everything that is wrong with the variables that a patch's extension answered, sorted by variable as
+/// answered.
+#[must_use]
+pub fn check(patch: &str, variables: &[ClusterClassVariable]) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let mut names = BTreeSet::new();
+    for variable in variables {
+        let path = format!("{patch}.variables[{}]", variable.name);
+        if !names.insert(variable.name.as_str()) {
+            errors.push(error(format!("{path}.name"), Cause::Invalid, "the name is used more than once"));
+        }
+        check_name(&variable.name, &format!("{path}.name"), &mut errors);
+        let schema = &variable.schema.open_api_v3_schema;
+        check_root(schema, &format!("{path}.schema.openAPIV3Schema"), &mut errors);
+    }
+    errors
+}
+
+fn check_name(name: &str, path: &str, errors: &mut Vec<FieldError>) {
+    let mut add = |cause, detail: &str| errors.push(error(path.to_owned(), cause, detail));
+    if name.is_empty() {
+        add(Cause::Required, "a variable needs a name");
+    }
+    if name == RESERVED {
+        add(Cause::Invalid, "the name is reserved");
+    }
+    if name.contains('.') {
+        add(Cause::Invalid, "a name cannot have dots");
+    }
+    if name.len() > MAX_NAME {
+        add(Cause::TooLong, "a name has at most 256 bytes");
+    }
+}
+
+fn check_root(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
+    let before = errors.len();
+    check_structure(schema, path, errors);
+    if errors.len() > before {
+        return;
+    }
+    let is_set = |name: &str| schema.get(name).and_then(Value::as_bool) == Some(true);
+    let untyped_is_fine =
+        is_set("x-kubernetes-int-or-string") || is_set("x-kubernetes-preserve-unknown-fields");
+    match schema.get("type").and_then(Value::as_str).unwrap_or_default() {
+        "" if untyped_is_fine => {}
+        "" => errors.push(error(format!("{path}.type"), Cause::Required, "a schema needs a type")),
+        known if TYPES.contains(&known) => {}
+        other => {
+            let other = text::foreign_within(other, 64);
+            let detail = format!("{other:?} is not one of {}", TYPES.join(", "));
+            errors.push(error(format!("{path}.type"), Cause::NotSupported, detail));
+        }
+    }
+}
+
+/// Reports fields that hold something else than they should; upstream's decoder fails on them.
+fn check_structure(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
+    match schema {
+        Value::Null => {}
+        Value::Object(fields) => {
+            for (name, value) in fields.iter().filter(|(_, value)| !value.is_null()) {
+                if let Some(field) = field(name) {
+                    check_field(field, value, &format!("{path}.{name}"), errors);
+                }
+            }
+        }
+        _ => errors.push(error(path.to_owned(), Cause::TypeInvalid, "must be an object")),
+    }
+}
+
+fn check_field(field: Field, value: &Value, path: &str, errors: &mut Vec<FieldError>) {
+    let mut expect = |holds: bool, what: &str| {
+        if !holds {
+            errors.push(error(path.to_owned(), Cause::TypeInvalid, format!("must be {what}")));
+        }
+    };
+    match (field, value) {
+        (Field::Raw, _) => {}
+        (Field::Text, value) => expect(value.is_string(), "a text"),
+        (Field::Integer, value) => expect(value.is_i64(), "a whole number"),
+        (Field::Boolean, value) => expect(value.is_boolean(), "true or false"),
+        (Field::Metadata, value) => expect(value.is_object(), "an object"),
+        (Field::RawList, value) => expect(value.is_array(), "a list"),
+        (Field::TextList, value) => expect(is_list_of(value, Value::is_string), "a list of texts"),
+        (Field::Rules, value) => expect(is_list_of(value, Value::is_object), "a list of objects"),
+        (Field::Schema, schema) => check_structure(schema, path, errors),
+        (Field::SchemaList, Value::Array(schemas)) => {
+            for (index, schema) in schemas.iter().enumerate() {
+                check_structure(schema, &format!("{path}[{index}]"), errors);
+            }
+        }
+        (Field::SchemaMap, Value::Object(schemas)) => {
+            for (name, schema) in schemas {
+                check_structure(schema, &format!("{path}[{name}]"), errors);
+            }
+        }
+        (Field::SchemaList, _) => expect(false, "a list of schemas"),
+        (Field::SchemaMap, _) => expect(false, "an object of schemas"),
+    }
+}
+
+fn is_list_of(value: &Value, is_item: fn(&Value) -> bool) -> bool {
+    value.as_array().is_some_and(|items| items.iter().all(is_item))
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::json;
+    use similar_asserts::assert_eq;
+
+    use super::*;
+
+    fn variable(name: &str, schema: &Value) -> ClusterClassVariable {
+        serde_json::from_value(json!({"name": name, "schema": {"openAPIV3Schema": schema}})).unwrap()
+    }
+
+    fn found(variables: &[ClusterClassVariable]) -> Vec<(String, &'static str)> {
+        check("hull", variables).into_iter().map(|error| (error.field, error.cause.as_str())).collect()
+    }
+
+    #[rstest]
+    #[case::empty("", "hull.variables[].name", "FieldValueRequired")]
+    #[case::reserved("builtin", "hull.variables[builtin].name", "FieldValueInvalid")]
+    #[case::dotted("a.b", "hull.variables[a.b].name", "FieldValueInvalid")]
+    fn names_that_nobody_could_use_are_refused(#[case] name: &str, #[case] field: &str, #[case] cause: &str) {
+        assert_eq!(found(&[variable(name, &json!({"type": "string"}))]), [(field.to_owned(), cause)]);
+    }
+
+    #[test]
+    fn a_name_that_is_used_twice_is_refused() {
+        let tide = variable("tide", &json!({"type": "string"}));
+        assert_eq!(
+            found(&[tide.clone(), tide]),
+            [("hull.variables[tide].name".to_owned(), "FieldValueInvalid")]
+        );
+    }
+
+    #[rstest]
+    #[case::absent(json!(null), ".type", "FieldValueRequired")]
+    #[case::no_type(json!({"minimum": 3}), ".type", "FieldValueRequired")]
+    #[case::odd_type(json!({"type": "colour"}), ".type", "FieldValueNotSupported")]
+    #[case::no_object(json!([]), "", "FieldValueTypeInvalid")]
+    #[case::type_is_a_number(json!({"type": 3}), ".type", "FieldValueTypeInvalid")]
+    #[case::fraction(json!({"type": "number", "maximum": 1.5}), ".maximum", "FieldValueTypeInvalid")]
+    #[case::deep_down(
+        json!({"type": "object", "properties": {"a": {"allOf": [{"items": {"required": "x"}}]}}}),
+        ".properties[a].allOf[0].items.required", "FieldValueTypeInvalid"
+    )]
+    fn schemas_that_the_api_server_would_refuse_are_refused(
+        #[case] schema: Value,
+        #[case] field: &str,
+        #[case] cause: &str,
+    ) {
+        let field = format!("hull.variables[tide].schema.openAPIV3Schema{field}");
+        assert_eq!(found(&[variable("tide", &schema)]), [(field, cause)]);
+    }
+
+    #[test]
+    fn unknown_fields_and_untyped_schemas_that_say_so_pass() {
+        let odd =
+            json!({"x-kubernetes-int-or-string": true, "x-heron": 3, "default": null, "enum": [1, "a"]});
+        assert_eq!(found(&[variable("tide", &odd)]), []);
+    }
+}
