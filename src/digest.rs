@@ -72,6 +72,9 @@ mod tests {
     #[test]
     fn other_content_gives_another_digest() {
         assert_ne!(Digest::of("a"), Digest::of("b"));
-        assert_ne!(Digest::of_all([Digest::of("a"), Digest::of("b")]), Digest::of_all([Digest::of("b"), Digest::of("a")]));
+        assert_ne!(
+            Digest::of_all([Digest::of("a"), Digest::of("b")]),
+            Digest::of_all([Digest::of("b"), Digest::of("a")])
+        );
     }
 }

@@ -1,6 +1,20 @@
 //! Kapstan: a runtime-extension manager for Cluster API management clusters.
+//!
+//! Watches feed the [`index`]; the index says what a change concerns; [`controllers`] decide and write; [`jobs`] have
+//! extensions called by [`runtime`]; [`resync`] says when to ask again. [`manager`] puts them together, [`cli`] is the
+//! command line.
 
+pub mod cli;
 pub mod clock;
+pub mod controllers;
 pub mod digest;
+pub mod error;
+pub mod health;
+pub mod index;
+pub mod jobs;
+pub mod leader;
+pub mod manager;
 pub mod metrics;
+pub mod queue;
+pub mod resync;
 pub mod runtime;

@@ -1,0 +1,100 @@
+//! The HTTP endpoints of a running manager: health probes and metrics.
+
+use std::net::SocketAddr;
+
+use anyhow::Context as _;
+use axum::{
+    Router, extract::State, http::StatusCode, http::header::CONTENT_TYPE, response::IntoResponse,
+    routing::get,
+};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use crate::{health::Health, metrics::Metrics};
+
+/// Where a manager tells about itself.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Address of the health probes, `/healthz` and `/readyz`. Empty serves none.
+    #[arg(long, default_value = "0.0.0.0:9440")]
+    health_addr: String,
+
+    /// Address of `/metrics`, over plain HTTP. Empty serves none.
+    #[arg(long, default_value = "127.0.0.1:8080")]
+    diagnostics_address: String,
+}
+
+/// Endpoints whose ports are taken, ready to serve.
+pub(super) struct Endpoints {
+    health: Option<TcpListener>,
+    metrics: Option<TcpListener>,
+}
+
+impl Args {
+    /// Takes the ports.
+    pub(super) async fn bind(self) -> anyhow::Result<Endpoints> {
+        let Self { health_addr, diagnostics_address } = self;
+        Ok(Endpoints {
+            health: bind("--health-addr", &health_addr).await?,
+            metrics: bind("--diagnostics-address", &diagnostics_address).await?,
+        })
+    }
+}
+
+async fn bind(flag: &str, address: &str) -> anyhow::Result<Option<TcpListener>> {
+    if address.is_empty() {
+        return Ok(None);
+    }
+    // As Go has it, an address may leave the host out.
+    let address = if address.starts_with(':') { format!("0.0.0.0{address}") } else { address.to_owned() };
+    let parsed: SocketAddr =
+        address.parse().with_context(|| format!("{flag}: {address:?} is not of the form <ip>:<port>"))?;
+    let listener =
+        TcpListener::bind(parsed).await.with_context(|| format!("{flag}: failed to listen on {address}"))?;
+    Ok(Some(listener))
+}
+
+impl Endpoints {
+    /// Serves until `stop`.
+    pub(super) async fn serve(
+        self,
+        health: Health,
+        metrics: Metrics,
+        stop: CancellationToken,
+    ) -> anyhow::Result<()> {
+        let probes = Router::new()
+            .route("/healthz", get(|| async { "ok" }))
+            .route("/readyz", get(ready))
+            .with_state(health);
+        let diagnostics = Router::new().route("/metrics", get(render)).with_state(metrics);
+        tokio::try_join!(serve(self.health, probes, &stop), serve(self.metrics, diagnostics, &stop))?;
+        Ok(())
+    }
+}
+
+async fn serve(
+    listener: Option<TcpListener>,
+    router: Router,
+    stop: &CancellationToken,
+) -> anyhow::Result<()> {
+    match listener {
+        Some(listener) => axum::serve(listener, router)
+            .with_graceful_shutdown(stop.clone().cancelled_owned())
+            .await
+            .context("failed to serve HTTP"),
+        None => Ok(()),
+    }
+}
+
+async fn ready(State(health): State<Health>) -> impl IntoResponse {
+    let missing = health.missing();
+    if missing.is_empty() {
+        (StatusCode::OK, "ok".to_owned())
+    } else {
+        (StatusCode::SERVICE_UNAVAILABLE, missing.join("\n"))
+    }
+}
+
+async fn render(State(metrics): State<Metrics>) -> impl IntoResponse {
+    ([(CONTENT_TYPE, "text/plain; version=0.0.4")], metrics.render())
+}

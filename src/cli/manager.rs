@@ -1,0 +1,218 @@
+//! `kapstan manager`: the controllers, in a process of their own.
+
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+use anyhow::{Context as _, bail};
+use clap::ValueEnum;
+use kapstan_api::{cluster_class, extension_config};
+use kube::{
+    Client, Config,
+    config::{KubeConfigOptions, Kubeconfig},
+};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+use super::diagnostics;
+use crate::{
+    clock::Clock,
+    leader,
+    manager::{Manager, Options},
+    metrics::Metrics,
+    runtime::{
+        self,
+        proxy::Proxy,
+        tls::Identity,
+        transport::{SystemResolver, TcpDialer},
+    },
+};
+
+/// How long the API server may take to answer while the manager starts.
+const PREFLIGHT: Duration = Duration::from_secs(10);
+
+/// Run the controllers of ExtensionConfig and ClusterClass against a cluster.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Path of the kubeconfig file. Unset means KUBECONFIG, then ~/.kube/config, then the Pod's service account.
+    #[arg(long)]
+    kubeconfig: Option<PathBuf>,
+
+    /// What the manager does in this cluster.
+    #[arg(long, value_enum, default_value_t = Mode::Manage)]
+    mode: Mode,
+
+    /// Start although Cluster API's own manager holds its Lease. Both would then write to the same objects.
+    #[arg(long)]
+    force_manage: bool,
+
+    /// How many ExtensionConfigs are reconciled at once.
+    #[arg(long, default_value_t = 10)]
+    extensionconfig_concurrency: usize,
+
+    /// How many ClusterClasses are reconciled at once.
+    #[arg(long, default_value_t = 10)]
+    clusterclass_concurrency: usize,
+
+    /// How often each extension is asked again although nothing changed, as in 90s, 10m or 1h30m. 0s means never.
+    #[arg(long, default_value = "10m", value_parser = duration)]
+    sync_period: Duration,
+
+    #[command(flatten)]
+    extensions: ExtensionArgs,
+
+    #[command(flatten)]
+    diagnostics: diagnostics::Args,
+}
+
+/// What the manager does in a cluster.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Mode {
+    /// It is the controller of ExtensionConfig and ClusterClass.
+    Manage,
+}
+
+/// How extensions are called.
+#[derive(Debug, clap::Args)]
+struct ExtensionArgs {
+    /// Path of the PEM certificate shown to extensions. It is read again when it changes.
+    #[arg(long, requires = "runtime_extension_client_key_file")]
+    runtime_extension_client_cert_file: Option<PathBuf>,
+
+    /// Path of the PEM key of that certificate.
+    #[arg(long, requires = "runtime_extension_client_cert_file")]
+    runtime_extension_client_key_file: Option<PathBuf>,
+
+    /// How many calls to one host and port may be under way at once.
+    #[arg(long, default_value_t = 8)]
+    extension_max_in_flight: usize,
+
+    /// How long a call waits for its turn before it counts as failed.
+    #[arg(long, default_value = "30s", value_parser = duration)]
+    extension_max_wait: Duration,
+
+    /// How many bytes of memory cached answers may take, roughly.
+    #[arg(long, default_value_t = 64 << 20)]
+    extension_cache_bytes: u64,
+}
+
+impl ExtensionArgs {
+    fn options(self) -> anyhow::Result<runtime::Options> {
+        let Self {
+            runtime_extension_client_cert_file: certificate,
+            runtime_extension_client_key_file: key,
+            extension_max_in_flight: max_in_flight,
+            extension_max_wait: max_wait,
+            extension_cache_bytes: cache_bytes,
+        } = self;
+        let identity = certificate.zip(key).map(|(certificate, key)| Identity::from_files(certificate, key));
+        let identity = identity.transpose().context("--runtime-extension-client-cert-file")?.map(Arc::new);
+        Ok(runtime::Options { max_in_flight, max_wait, cache_bytes, identity })
+    }
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    let span: jiff::SignedDuration = text.parse().map_err(|error: jiff::Error| error.to_string())?;
+    Duration::try_from(span).map_err(|_| "must not be negative".to_owned())
+}
+
+/// Runs until the process is told to stop.
+pub(super) fn run(args: Args) -> anyhow::Result<()> {
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().enable_all().build().context("failed to start")?;
+    runtime.block_on(start(args))
+}
+
+async fn start(args: Args) -> anyhow::Result<()> {
+    let Args {
+        kubeconfig,
+        mode: Mode::Manage,
+        force_manage,
+        extensionconfig_concurrency,
+        clusterclass_concurrency,
+        sync_period,
+        extensions,
+        diagnostics,
+    } = args;
+    let options = Options {
+        extension_config_workers: extensionconfig_concurrency,
+        cluster_class_workers: clusterclass_concurrency,
+        sync_period,
+        runtime: extensions.options()?,
+    };
+    let clock = Clock::system();
+    let client = connect(kubeconfig).await?;
+    preflight(&client).await?;
+    if !force_manage {
+        refuse_beside_upstream(client.clone(), &clock).await?;
+    }
+    let endpoints = diagnostics.bind().await?;
+    let metrics = Metrics::new();
+    let dialer = Arc::new(TcpDialer::new(Arc::new(SystemResolver), Proxy::from_environment()?, None));
+    let manager = Manager::new(options, client, dialer, clock, metrics.clone());
+    let stop = stop_on_signal()?;
+    tracing::info!(version = env!("CARGO_PKG_VERSION"), "manager started");
+    let served = endpoints.serve(manager.health(), metrics, stop.clone());
+    let (served, ()) = tokio::join!(served, manager.run(stop.clone()));
+    tracing::info!("manager stopped");
+    served
+}
+
+async fn connect(kubeconfig: Option<PathBuf>) -> anyhow::Result<Client> {
+    let config = match kubeconfig {
+        Some(path) => {
+            let read = Kubeconfig::read_from(&path)
+                .with_context(|| format!("failed to read kubeconfig {}", path.display()))?;
+            let config = Config::from_custom_kubeconfig(read, &KubeConfigOptions::default()).await;
+            config.with_context(|| format!("failed to use kubeconfig {}", path.display()))?
+        }
+        None => Config::infer().await.context("failed to find out how to reach the cluster")?,
+    };
+    Client::try_from(config).context("failed to set up the connection to the cluster")
+}
+
+/// Whether the cluster can be reached and has our kinds. Later on both can change, and are waited for; at the start
+/// they are mistakes of whoever starts.
+async fn preflight(client: &Client) -> anyhow::Result<()> {
+    let version = tokio::time::timeout(PREFLIGHT, client.apiserver_version()).await;
+    version
+        .with_context(|| format!("the API server did not answer within {} s", PREFLIGHT.as_secs()))?
+        .context("failed to reach the API server")?;
+    let kinds = [
+        (extension_config::GROUP, extension_config::VERSION, "extensionconfigs"),
+        (cluster_class::GROUP, cluster_class::VERSION, "clusterclasses"),
+    ];
+    for (group, version, plural) in kinds {
+        let served = client.list_api_group_resources(&format!("{group}/{version}")).await;
+        if !served.is_ok_and(|list| list.resources.iter().any(|resource| resource.name == plural)) {
+            bail!(
+                "the cluster does not serve {plural}.{group} in version {version}: apply its CustomResourceDefinition first"
+            );
+        }
+    }
+    Ok(())
+}
+
+async fn refuse_beside_upstream(client: Client, clock: &Clock) -> anyhow::Result<()> {
+    let holder = leader::upstream_holder(client, clock.timestamp()).await;
+    let holder = holder.context("failed to list Leases, to see whether Cluster API's own manager runs (--force-manage starts without)")?;
+    if let Some(leader::Holder { namespace, identity }) = holder {
+        bail!(
+            "Cluster API's own manager runs in this cluster: {identity} holds the Lease {namespace}/{}. \
+             Two controllers of the same objects undo each other's writes; --force-manage starts all the same",
+            leader::UPSTREAM_LEASE
+        );
+    }
+    Ok(())
+}
+
+fn stop_on_signal() -> anyhow::Result<CancellationToken> {
+    let stop = CancellationToken::new();
+    for kind in [SignalKind::interrupt(), SignalKind::terminate()] {
+        let mut signal = signal(kind).context("failed to wait for signals")?;
+        let stop = stop.clone();
+        tokio::spawn(async move {
+            signal.recv().await;
+            stop.cancel();
+        });
+    }
+    Ok(stop)
+}

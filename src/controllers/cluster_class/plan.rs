@@ -1,0 +1,144 @@
+//! What the result of a class is. Pure.
+
+use std::{fmt::Write as _, sync::Arc};
+
+use kapstan_api::{
+    cluster_class::{ClusterClassStatusVariable, TemplateRef},
+    conditions::{self, Status, v1beta1},
+    hooks::DiscoverVariablesResponse,
+    refversions::{self, RefVersions},
+    variables,
+};
+
+use super::KIND;
+use crate::{
+    digest::Digest,
+    index::{class::Class, gather::TemplateFinding, keys::Name},
+};
+
+/// The result of a class: what its status should say.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Desired {
+    /// Our conditions.
+    pub conditions: Vec<conditions::Wanted>,
+    /// Our conditions in the style of `v1beta1`.
+    pub v1beta1_conditions: Vec<v1beta1::Wanted>,
+    /// What `status.variables` should be; `None` leaves it as it is.
+    pub variables: Option<Variables>,
+    /// What `status.observedGeneration` should be; `None` leaves it as it is.
+    pub observed_generation: Option<i64>,
+}
+
+/// What `status.variables` should be.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Variables {
+    /// Digest of the list; `None` when it is empty.
+    pub digest: Option<Digest>,
+    /// The list, unless it was dropped to save memory ([`Desired::without_list`]).
+    pub list: Option<Vec<ClusterClassStatusVariable>>,
+}
+
+impl Desired {
+    /// The same without the list of variables, which its digest stands for.
+    #[must_use]
+    pub fn without_list(mut self) -> Self {
+        if let Some(variables) = &mut self.variables {
+            variables.list = None;
+        }
+        self
+    }
+}
+
+/// The answer for one patch: its variables, or why there are none.
+pub type PatchAnswer = (Name, Result<Arc<DiscoverVariablesResponse>, Arc<str>>);
+
+/// The result of a class that is paused: it says so, and everything else stays.
+#[must_use]
+pub fn paused(class: &Class) -> Desired {
+    Desired {
+        conditions: vec![conditions::paused(KIND, true, Some(class.generation))],
+        v1beta1_conditions: Vec::new(),
+        variables: None,
+        observed_generation: None,
+    }
+}
+
+/// The result of a class, given the answers for its patches in the order of the spec and what is known of its
+/// templates.
+#[must_use]
+pub fn evaluate(
+    class: &Class,
+    answers: &[PatchAnswer],
+    templates: &[(TemplateRef, TemplateFinding)],
+) -> Desired {
+    let generation = Some(class.generation);
+    let answers: Vec<(&str, variables::Answer<'_>)> = answers
+        .iter()
+        .map(|(patch, answer)| {
+            (&**patch, answer.as_ref().map(|response| response.variables.as_slice()).map_err(|why| &**why))
+        })
+        .collect();
+    let outcome = variables::evaluate(&class.variables(), &answers);
+    let (ready, reconciled) = variables::conditions(&outcome, generation);
+    let (are_templates_good, (up_to_date, up_to_date_v1beta1)) = judge_templates(templates, generation);
+    let are_variables_good = outcome.as_ref().is_ok_and(|merged| merged.conflicts.is_empty());
+    Desired {
+        conditions: vec![ready, up_to_date, conditions::paused(KIND, false, generation)],
+        v1beta1_conditions: vec![reconciled, up_to_date_v1beta1],
+        variables: outcome.ok().map(|merged| Variables {
+            digest: (!merged.variables.is_empty()).then(|| Digest::of(&merged.variables)),
+            list: Some(merged.variables),
+        }),
+        observed_generation: (are_templates_good && are_variables_good).then_some(class.generation),
+    }
+}
+
+fn judge_templates(
+    templates: &[(TemplateRef, TemplateFinding)],
+    generation: Option<i64>,
+) -> (bool, (conditions::Wanted, v1beta1::Wanted)) {
+    if let Some(problems) = problems(templates) {
+        return (false, unknown(&problems, generation));
+    }
+    let references: Vec<TemplateRef> = templates.iter().map(|(reference, _)| reference.clone()).collect();
+    let verdict = refversions::judge(&references, |reference| {
+        let found = templates.iter().find(|(other, _)| other == reference);
+        found.and_then(|(_, finding)| match finding {
+            TemplateFinding::Found(labels) => labels.as_ref(),
+            _ => None,
+        })
+    });
+    (!matches!(verdict, RefVersions::Unknown(_)), verdict.conditions(generation))
+}
+
+/// One line for each template that could not be judged, in the order of the references.
+fn problems(templates: &[(TemplateRef, TemplateFinding)]) -> Option<String> {
+    let mut text = String::new();
+    for (reference, finding) in templates {
+        let TemplateRef { kind, name, .. } = reference;
+        // Writing to a String does not fail.
+        let _ = match finding {
+            TemplateFinding::Found(_) => Ok(()),
+            TemplateFinding::Missing => write!(text, "\n* {kind} {name}: not found"),
+            TemplateFinding::Unowned(why) => {
+                write!(text, "\n* {kind} {name}: cannot be owned by this ClusterClass: {why}")
+            }
+            TemplateFinding::Unavailable(why) => write!(text, "\n* {kind} {name}: {why}"),
+        };
+    }
+    (!text.is_empty()).then(|| format!("These template references cannot be judged:{text}"))
+}
+
+fn unknown(message: &str, generation: Option<i64>) -> (conditions::Wanted, v1beta1::Wanted) {
+    let wanted = conditions::Wanted::new(
+        conditions::types::REF_VERSIONS_UP_TO_DATE,
+        Status::Unknown,
+        conditions::reasons::INTERNAL_ERROR,
+    );
+    let deprecated = v1beta1::Wanted::unknown(
+        v1beta1::types::REF_VERSIONS_UP_TO_DATE,
+        v1beta1::reasons::INTERNAL_ERROR,
+        message,
+    );
+    (wanted.observed_generation(generation).message(message), deprecated)
+}

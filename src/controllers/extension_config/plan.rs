@@ -1,0 +1,89 @@
+//! What is to be done about an `ExtensionConfig`. Pure.
+
+use std::sync::Arc;
+
+use k8s_openapi::ByteString;
+use kapstan_api::ca::Missing;
+
+use crate::index::{
+    Index,
+    config::{Config, Discovered},
+    keys::SecretKey,
+    place::SecretState,
+};
+
+/// What a reconcile looks at.
+#[derive(Clone, Debug)]
+pub struct State {
+    /// The config.
+    pub config: Config,
+    /// Where its CA stands.
+    pub ca: Ca,
+    /// The last finished Discovery.
+    pub discovered: Option<Discovered>,
+    /// Whether that is about the present generation.
+    pub is_discovery_current: bool,
+    /// Whether a Discovery must be asked for now.
+    pub needs_discovery: bool,
+}
+
+/// Where the CA of a config stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ca {
+    /// It comes from no Secret, or is in place.
+    Settled,
+    /// The Secret is not known yet: wait for its watch.
+    Unknown,
+    /// The bundle is to be put into the spec.
+    Inject(ByteString),
+    /// There is no bundle to take; the text names the Secret and what is missing.
+    Missing(Arc<str>),
+}
+
+impl State {
+    /// Reads the state of a config; `None` when it is gone or on its way out.
+    #[must_use]
+    pub fn read(index: &Index, name: &Arc<str>) -> Option<Self> {
+        let entry = index.config(name)?;
+        if entry.config.is_deleting() {
+            return None;
+        }
+        let secret = entry.config.secret.as_ref();
+        let ca = secret.map_or(Ca::Settled, |secret| match secret {
+            Ok(key) => ca(&entry.config, key, index.secret(key)),
+            Err(malformed) => Ca::Missing(malformed.to_string().into()),
+        });
+        Some(Self {
+            config: entry.config.clone(),
+            ca,
+            discovered: entry.discovered.clone(),
+            is_discovery_current: entry.is_discovery_current(),
+            needs_discovery: index.needs_discovery(name),
+        })
+    }
+
+    /// Whether a bundle is in the spec.
+    #[must_use]
+    pub fn has_bundle(&self) -> bool {
+        bundle(&self.config).is_some()
+    }
+}
+
+fn ca(config: &Config, key: &SecretKey, secret: SecretState) -> Ca {
+    match secret {
+        SecretState::Starting => Ca::Unknown,
+        SecretState::Unavailable(why) => Ca::Missing(format!("Secret {key} cannot be read: {why}").into()),
+        SecretState::Absent => {
+            Ca::Missing(Missing::SecretNotFound { secret: key.clone() }.to_string().into())
+        }
+        SecretState::Present(None) => {
+            Ca::Missing(Missing::EntryMissing { secret: key.clone() }.to_string().into())
+        }
+        SecretState::Present(Some(found)) if bundle(config) == Some(&found) => Ca::Settled,
+        SecretState::Present(Some(found)) => Ca::Inject(found),
+    }
+}
+
+fn bundle(config: &Config) -> Option<&ByteString> {
+    config.object.spec.client_config.ca_bundle.as_ref().filter(|bundle| !bundle.0.is_empty())
+}

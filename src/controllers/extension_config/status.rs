@@ -1,0 +1,68 @@
+//! What the status of an `ExtensionConfig` should say. Pure.
+
+use jiff::Timestamp;
+use kapstan_api::{conditions, discovery, extension_config::ExtensionConfigStatus, handler_name};
+use serde_json::{Value, json};
+
+use super::{
+    KIND,
+    plan::{Ca, State},
+};
+
+/// The status that `state` deserves, as the body of a merge patch; `None` when it is there already, or when there is
+/// nothing to say before the Discovery under way has ended.
+#[must_use]
+pub fn after(state: &State, now: Timestamp) -> Option<Value> {
+    let observed = state.config.object.status.clone().unwrap_or_default();
+    let mut desired = observed.clone();
+    if !state.config.is_paused {
+        if !judge(state, &mut desired, now) {
+            return None;
+        }
+    }
+    let paused = conditions::paused(KIND, state.config.is_paused, Some(state.config.generation));
+    conditions::set(&mut desired.conditions, paused, now);
+    (desired != observed).then(|| body(&desired))
+}
+
+/// Sets handlers and `Discovered`, unless it is too early for that.
+fn judge(state: &State, desired: &mut ExtensionConfigStatus, now: Timestamp) -> bool {
+    let generation = Some(state.config.generation);
+    let (wanted, deprecated) = match (&state.ca, &state.discovered) {
+        (Ca::Unknown, _) => return false,
+        (Ca::Missing(why), _) if !state.has_bundle() => discovery::not_discovered(generation, why),
+        (_, Some(discovered)) if state.is_discovery_current => match &discovered.result {
+            Ok(handlers) => {
+                desired.handlers = handlers.to_vec();
+                let (wanted, deprecated) = discovery::discovered(generation);
+                (wanted.message(&remarks(state)), deprecated)
+            }
+            Err(why) => discovery::not_discovered(generation, why),
+        },
+        _ => return false,
+    };
+    conditions::set(&mut desired.conditions, wanted, now);
+    conditions::v1beta1::set_deprecated(&mut desired.deprecated, deprecated, now);
+    true
+}
+
+/// What a reader should know of a config whose Discovery went well.
+fn remarks(state: &State) -> String {
+    let mut remarks = Vec::new();
+    if let Ca::Missing(why) = &state.ca {
+        remarks.push(format!("{why}; the CA bundle that is in place stays in use"));
+    }
+    if !handler_name::is_nameable(&state.config.name) {
+        remarks.push("no ClusterClass can name these handlers, because the name of the ExtensionConfig has a dot in it".to_owned());
+    }
+    remarks.join("; ")
+}
+
+fn body(status: &ExtensionConfigStatus) -> Value {
+    // Written out one by one: an empty list must be in the patch, or stale entries would stay.
+    let mut body = json!({ "status": { "conditions": status.conditions, "handlers": status.handlers } });
+    if let Some(deprecated) = &status.deprecated {
+        body["status"]["deprecated"] = json!(deprecated);
+    }
+    body
+}

@@ -1,0 +1,29 @@
+//! The reconcilers, one folder for each kind that is written to, and what they share.
+//!
+//! Each has `reconcile` (the shell: read, decide, write), `plan` and `status` (pure: what should be). Each runs on its
+//! own queue; what comes into the queue is the index's business.
+
+pub mod cluster_class;
+pub mod extension_config;
+pub mod runner;
+pub mod template_owners;
+pub mod write;
+
+use std::sync::Arc;
+
+use crate::{clock::Clock, index::shared::Shared, metrics::Metrics, runtime::Client};
+
+/// What every reconcile needs. Cheap to clone.
+#[derive(Clone)]
+pub struct Context {
+    /// The API server.
+    pub kube: kube::Client,
+    /// What is known.
+    pub shared: Shared,
+    /// The extensions.
+    pub extensions: Arc<Client>,
+    /// What time it is.
+    pub clock: Clock,
+    /// What is counted.
+    pub metrics: Metrics,
+}

@@ -1,0 +1,244 @@
+//! Everything that the evaluation of one class is made from, read in one go under the lock.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use kapstan_api::{
+    cluster_class::{HandlerRole, TemplateRef},
+    handler_name,
+    hooks::catalog::GroupVersionHook,
+};
+use serde::Serialize;
+
+use super::{
+    Awaited, Index,
+    class::{Class, ClassEntry, PatchQuestion},
+    config::{ConfigEntry, Selection, Standing},
+    keys::{ClassKey, Job, Name, TemplateKey},
+    question::QuestionOutcome,
+    template::KindState,
+};
+use crate::{
+    digest::Digest,
+    runtime::{Question, QuestionKey},
+};
+
+/// Everything that the evaluation of one class is made from.
+#[derive(Clone, Debug)]
+pub struct Gathered {
+    /// The class and what became of it before.
+    pub entry: ClassEntry,
+    /// What is known for each patch that asks for variables, in the order of the spec.
+    pub answers: Vec<(Name, Known)>,
+    /// What is known of each template, sorted.
+    pub templates: Vec<(TemplateRef, TemplateFinding)>,
+    /// What the class waits for. Unless this is empty, it is not evaluated.
+    pub open: BTreeSet<Awaited>,
+    /// Questions that must be asked first.
+    pub jobs: Vec<Job>,
+    /// Templates that lack its owner reference.
+    pub unowned: Vec<TemplateKey>,
+}
+
+/// What is known for a patch that asks for variables.
+#[derive(Clone, Debug)]
+pub enum Known {
+    /// The answer: which question it is to, and the digest of its content.
+    Answer(Question, Digest),
+    /// Nothing, and that counts as no variables, by the handler's failure policy.
+    Nothing,
+    /// Why there is no answer.
+    Failed(Arc<str>),
+}
+
+/// What is known of a template that a class refers to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub enum TemplateFinding {
+    /// It exists; the contract labels of its kind's CRD, `None` when there is no such CRD.
+    Found(Option<BTreeMap<String, String>>),
+    /// It does not exist.
+    Missing,
+    /// It exists, but the class cannot be made its owner; the text says why.
+    Unowned(Arc<str>),
+    /// Its kind cannot be read; the text says why.
+    Unavailable(Arc<str>),
+}
+
+impl Gathered {
+    /// The digest of all that goes into the evaluation; the same digest gives the same result.
+    #[must_use]
+    pub fn inputs(&self) -> Digest {
+        let class = &self.entry.class;
+        let answers = self.answers.iter().map(|(patch, known)| match known {
+            Known::Answer(_, digest) => Digest::of(&(patch, "answer", digest.to_string())),
+            Known::Nothing => Digest::of(&(patch, "nothing")),
+            Known::Failed(why) => Digest::of(&(patch, "failed", why)),
+        });
+        let templates =
+            self.templates.iter().map(|(reference, finding)| Digest::of(&(reference.to_string(), finding)));
+        let meaning = Digest::of(&(&class.uid, class.generation, class.is_paused));
+        Digest::of_all(std::iter::once(meaning).chain(answers).chain(templates))
+    }
+}
+
+impl Index {
+    /// Reads what the evaluation of a class is made from, and notes what the class asks and waits for. `None` when
+    /// there is nothing to evaluate: the class is gone, or on its way out.
+    pub fn gather(&mut self, key: &ClassKey) -> Option<Gathered> {
+        let entry = self.classes.get(key)?.clone();
+        let class = Arc::clone(&entry.class);
+        if class.is_deleting {
+            return None;
+        }
+        let mut gathered = Gathered {
+            entry,
+            answers: Vec::new(),
+            templates: Vec::new(),
+            open: BTreeSet::new(),
+            jobs: Vec::new(),
+            unowned: Vec::new(),
+        };
+        let mut asked = BTreeSet::new();
+        if !class.is_paused {
+            for question in &class.questions {
+                self.gather_answer(&class, question, &mut gathered, &mut asked);
+            }
+            for reference in &class.templates {
+                self.gather_template(&class, reference, &mut gathered);
+            }
+        }
+        self.ask(key, asked);
+        self.awaiting.set(key, gathered.open.clone());
+        Some(gathered)
+    }
+
+    fn gather_answer(
+        &mut self,
+        class: &Class,
+        asked_by: &PatchQuestion,
+        gathered: &mut Gathered,
+        asked: &mut BTreeSet<QuestionKey>,
+    ) {
+        let known = match self.resolve(class, asked_by) {
+            Resolution::Wait(config) => {
+                gathered.open.insert(Awaited::Discovery(config));
+                return;
+            }
+            Resolution::Refused(why) => Known::Failed(why.into()),
+            Resolution::Ask(question) => {
+                let key = question.key();
+                asked.insert(key);
+                match &self.question_entry(question.clone(), gathered.entry.cause).outcome {
+                    None => {
+                        gathered.open.insert(Awaited::Question(key));
+                        gathered.jobs.push(Job::Question(key));
+                        return;
+                    }
+                    Some(QuestionOutcome::Answered(digest)) => Known::Answer(question, *digest),
+                    Some(QuestionOutcome::Ignored) => Known::Nothing,
+                    Some(QuestionOutcome::Failed(why)) => Known::Failed(Arc::clone(why)),
+                }
+            }
+        };
+        gathered.answers.push((Arc::clone(&asked_by.patch), known));
+    }
+
+    fn gather_template(&self, class: &Class, reference: &TemplateRef, gathered: &mut Gathered) {
+        let key = class.template_key(reference);
+        let finding = match (self.kind_state(&key.kind), self.template(&key)) {
+            (KindState::Starting, _) => {
+                gathered.open.insert(Awaited::Kind(key.kind));
+                return;
+            }
+            (KindState::Unavailable(why), _) => TemplateFinding::Unavailable(why),
+            (KindState::Synced, None) => TemplateFinding::Missing,
+            (KindState::Synced, Some(template)) => {
+                let is_owned = template.owners.iter().any(|owner| *owner.uid == *class.uid);
+                match self.refusal_of(&key) {
+                    Some(why) if !is_owned => TemplateFinding::Unowned(why),
+                    _ => {
+                        if !is_owned {
+                            gathered.open.insert(Awaited::Owned(key.clone()));
+                            gathered.unowned.push(key.clone());
+                        }
+                        TemplateFinding::Found(self.contracts_of(&key.kind).cloned())
+                    }
+                }
+            }
+        };
+        gathered.templates.push((reference.clone(), finding));
+    }
+
+    /// Who is to be asked for the variables of a patch.
+    fn resolve(&self, class: &Class, asked_by: &PatchQuestion) -> Resolution {
+        let handler = &asked_by.handler;
+        let Ok(name) = handler_name::parse(handler) else {
+            return Resolution::Refused(format!(
+                "handler {handler:?} is not of the form <handler>.<extensionconfig>"
+            ));
+        };
+        let Some(entry) = self.configs.get(name.config) else {
+            return Resolution::Refused(format!(
+                "handler {handler} is not registered: there is no ExtensionConfig {}",
+                name.config
+            ));
+        };
+        match entry.standing() {
+            Standing::Open => return Resolution::Wait(Arc::clone(&entry.config.name)),
+            Standing::Undiscovered => {
+                return Resolution::Refused(format!(
+                    "handler {handler} is not known yet: ExtensionConfig {} has not been discovered as it is now, its conditions say why",
+                    name.config
+                ));
+            }
+            Standing::Usable => {}
+        }
+        self.ask_usable(class, asked_by, entry)
+    }
+
+    fn ask_usable(&self, class: &Class, asked_by: &PatchQuestion, entry: &ConfigEntry) -> Resolution {
+        let (handler, config) = (&asked_by.handler, &entry.config.name);
+        let Some(known) =
+            entry.registration.as_ref().and_then(|registration| registration.handlers.get(handler))
+        else {
+            return Resolution::Refused(format!(
+                "handler {handler} is not registered: ExtensionConfig {config} has no such handler"
+            ));
+        };
+        let wanted = GroupVersionHook::named(HandlerRole::DiscoverVariables.hook());
+        if !GroupVersionHook::of(&known.request_hook).is_ok_and(|hook| hook.is_same_hook(&wanted)) {
+            let hook = &known.request_hook.hook;
+            return Resolution::Refused(format!("handler {handler} serves {hook}, not {}", wanted.hook));
+        }
+        let namespace = &class.key.namespace;
+        match &entry.config.selection {
+            Selection::Nothing(why) => {
+                return Resolution::Refused(format!(
+                    "handler {handler} serves no namespace: namespaceSelector of ExtensionConfig {config}: {why}"
+                ));
+            }
+            selection if !selection.selects(self.namespaces.get(namespace)) => {
+                return Resolution::Refused(format!(
+                    "handler {handler} does not serve namespace {namespace}: the namespaceSelector of ExtensionConfig {config} does not match it"
+                ));
+            }
+            _ => {}
+        }
+        match Question::new(Arc::clone(&entry.config.extension), known, &asked_by.settings) {
+            Ok(question) => Resolution::Ask(question),
+            Err(error) => Resolution::Refused(format!("handler {handler} cannot be called: {error}")),
+        }
+    }
+}
+
+/// Who is to be asked for the variables of a patch.
+enum Resolution {
+    /// Nobody before the Discovery of this config has ended.
+    Wait(Name),
+    /// Nobody; the text says why, the same for the same state.
+    Refused(String),
+    /// This.
+    Ask(Question),
+}

@@ -1,0 +1,450 @@
+//! The reverse index: from what can change (an `ExtensionConfig`, its handlers, a Secret, a Namespace, a template,
+//! a CRD, an answer) to exactly what that change can concern.
+//!
+//! Owns: the parsed state of everything watched, the registry of handlers, the state of every question, and who
+//! waits for what. Plain data behind one lock: no I/O, no clock, and no guard is held across an await. Each change
+//! returns a [`Wake`]; whoever makes the change passes it on ([`Shared`](shared::Shared)).
+//!
+//! Leaves to others: watching ([`driver`]), calling extensions (`runtime`), deciding and writing (`controllers`).
+//!
+//! The unit of change is content, never `resourceVersion`: a status write of ours wakes nobody.
+
+pub mod class;
+pub mod config;
+pub mod driver;
+pub mod keys;
+pub mod question;
+pub mod relation;
+pub mod shared;
+pub mod template;
+pub mod wake;
+pub mod watches;
+
+pub mod gather;
+pub mod place;
+mod revision;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
+    sync::Arc,
+};
+
+use kapstan_api::{cluster_class::HandlerRole, handler_name};
+
+use self::{
+    class::{Class, ClassEntry},
+    config::{Config, ConfigEntry, Discovered, Registration},
+    keys::{ClassKey, GroupKind, Job, Name, SecretKey, TemplateKey},
+    place::SecretState,
+    question::QuestionEntry,
+    relation::Relation,
+    revision::Revision,
+    template::KindEntry,
+    wake::{Gone, Wake},
+};
+use crate::runtime::{Cause, QuestionKey};
+
+/// A namespace and an `ExtensionConfig` of which some class in that namespace asks for variables.
+type Pair = (Name, Name);
+
+/// What a class waits for before it can be evaluated.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Awaited {
+    /// The end of a Discovery.
+    Discovery(Name),
+    /// An answer.
+    Question(QuestionKey),
+    /// The first list of a kind of template.
+    Kind(GroupKind),
+    /// Its own owner reference on a template.
+    Owned(TemplateKey),
+}
+
+/// The index. See the module's documentation.
+#[derive(Debug, Default)]
+pub struct Index {
+    configs: HashMap<Name, ConfigEntry>,
+    classes: HashMap<ClassKey, ClassEntry>,
+    questions: HashMap<QuestionKey, QuestionEntry>,
+    secrets: HashMap<SecretKey, SecretState>,
+    namespaces: HashMap<Name, BTreeMap<String, String>>,
+    kinds: HashMap<GroupKind, KindEntry>,
+    /// Contract labels by name of the CRD.
+    crds: HashMap<Name, BTreeMap<String, String>>,
+
+    /// Every handler that a class names, in any role.
+    roles: Relation<ClassKey, (Name, HandlerRole)>,
+    /// The `ExtensionConfig`s that a class asks for variables.
+    pairs: Relation<ClassKey, Pair>,
+    namespaces_of: Relation<Name, Name>,
+    asks: Relation<ClassKey, QuestionKey>,
+    awaiting: Relation<ClassKey, Awaited>,
+    secret_of: Relation<Name, SecretKey>,
+    templates_of: Relation<ClassKey, TemplateKey>,
+    versions_of: Relation<ClassKey, (GroupKind, Name)>,
+    /// What the clock asks again, in its order.
+    clocked: BTreeSet<Job>,
+    is_started: bool,
+}
+
+impl Index {
+    /// The manager has seen what there was when it started: what comes from now on is a change.
+    pub fn started(&mut self) {
+        self.is_started = true;
+    }
+
+    fn cause(&self) -> Cause {
+        if self.is_started { Cause::Change } else { Cause::Restart }
+    }
+
+    // ---- ExtensionConfigs ----
+
+    /// An `ExtensionConfig` was created or changed.
+    pub fn apply_config(&mut self, config: Config) -> Wake {
+        let mut wake = Wake::default();
+        let name = Arc::clone(&config.name);
+        let held = self.configs.get(&name).map(|entry| &entry.config);
+        if held.is_some_and(|held| revision(&config).is_older_than(revision(held))) {
+            return wake;
+        }
+        if held.is_some_and(|held| held.uid != config.uid) {
+            self.forget_config(&name, true, &mut wake);
+        }
+        self.watch_secret_of(&config, &mut wake);
+        if config.can_be_called() {
+            self.clocked.insert(Job::Discovery(Arc::clone(&name)));
+        } else {
+            self.clocked.remove(&Job::Discovery(Arc::clone(&name)));
+        }
+        let cause = self.cause();
+        let flipped = match self.configs.get_mut(&name) {
+            Some(entry) => {
+                if is_worth_a_look(&entry.config, &config) {
+                    wake.configs.insert(Arc::clone(&name));
+                }
+                let before = entry.config.selection.clone();
+                entry.update(config);
+                Some(before)
+            }
+            None => {
+                wake.configs.insert(Arc::clone(&name));
+                self.configs.insert(Arc::clone(&name), ConfigEntry::new(config, cause));
+                None
+            }
+        };
+        if let Some(before) = flipped {
+            self.wake_flipped_by_selector(&name, &before, &mut wake);
+        }
+        self.tell(&name, &mut wake);
+        wake
+    }
+
+    /// An `ExtensionConfig` is gone.
+    pub fn delete_config(&mut self, name: &Name) -> Wake {
+        let mut wake = Wake::default();
+        self.forget_config(name, false, &mut wake);
+        wake.watches |= !self.secret_of.remove(name).vanished.is_empty();
+        wake
+    }
+
+    /// These are all `ExtensionConfig`s that there are.
+    pub fn reset_configs(&mut self, configs: Vec<Config>) -> Wake {
+        let listed: HashSet<Name> = configs.iter().map(|config| Arc::clone(&config.name)).collect();
+        let gone: Vec<Name> = self.configs.keys().filter(|name| !listed.contains(*name)).cloned().collect();
+        let mut wake = Wake::default();
+        gone.iter().for_each(|name| wake.extend(self.delete_config(name)));
+        configs.into_iter().for_each(|config| wake.extend(self.apply_config(config)));
+        wake
+    }
+
+    /// What is known of an `ExtensionConfig`.
+    #[must_use]
+    pub fn config(&self, name: &str) -> Option<&ConfigEntry> {
+        self.configs.get(name)
+    }
+
+    /// A Discovery ended: of the config with this name and UID, made for `discovered.generation` with the client
+    /// config that `registration` names where it was good.
+    pub fn discovered(
+        &mut self,
+        name: &Name,
+        uid: &str,
+        discovered: Discovered,
+        registration: Option<Registration>,
+    ) -> Wake {
+        let mut wake = Wake::default();
+        let Some(entry) = self.configs.get_mut(name).filter(|entry| *entry.config.uid == *uid) else {
+            return wake;
+        };
+        entry.in_flight = None;
+        entry.cause = if discovered.result.is_ok() { Cause::Refresh } else { Cause::Probe };
+        entry.discovered = Some(discovered);
+        if registration.is_some() {
+            entry.registration = registration;
+        }
+        wake.configs.insert(Arc::clone(name));
+        self.tell(name, &mut wake);
+        wake
+    }
+
+    fn forget_config(&mut self, name: &Name, is_replaced: bool, wake: &mut Wake) {
+        let Some(entry) = self.configs.remove(name) else { return };
+        self.clocked.remove(&Job::Discovery(Arc::clone(name)));
+        wake.gone.push(Gone { name: Arc::clone(name), uid: entry.config.uid, is_replaced });
+        if !is_replaced {
+            wake.configs.insert(Arc::clone(name));
+            self.arrived(&Awaited::Discovery(Arc::clone(name)), wake);
+            self.wake_askers_of(name, wake);
+        }
+    }
+
+    /// Wakes the classes whose result can differ from what they were last told of this config.
+    fn tell(&mut self, name: &Name, wake: &mut Wake) {
+        let Some(entry) = self.configs.get_mut(name) else { return };
+        let view = entry.view();
+        if view.is_open() {
+            return; // nothing to tell before the Discovery has ended
+        }
+        let told = entry.told.replace(view.clone());
+        match told {
+            Some(told) if !told.differs_as_a_whole(&view) => {
+                let moved = told
+                    .hooks
+                    .keys()
+                    .chain(view.hooks.keys())
+                    .filter(|handler| told.hooks.get(*handler) != view.hooks.get(*handler));
+                for handler in moved {
+                    let role = (Arc::clone(handler), HandlerRole::DiscoverVariables);
+                    wake.classes.extend(self.roles.lefts(&role).cloned());
+                }
+            }
+            _ => self.wake_askers_of(name, wake),
+        }
+        self.arrived(&Awaited::Discovery(Arc::clone(name)), wake);
+    }
+
+    fn wake_askers_of(&self, config: &Name, wake: &mut Wake) {
+        for namespace in self.namespaces_of.rights(config) {
+            wake.classes.extend(self.pairs.lefts(&(Arc::clone(namespace), Arc::clone(config))).cloned());
+        }
+    }
+
+    fn watch_secret_of(&mut self, config: &Config, wake: &mut Wake) {
+        let secret = config.secret.iter().filter_map(|secret| secret.clone().ok()).collect();
+        let changed = self.secret_of.set(&config.name, secret);
+        for secret in &changed.vanished {
+            self.secrets.remove(secret);
+        }
+        wake.watches |= !changed.appeared.is_empty() || !changed.vanished.is_empty();
+    }
+
+    // ---- ClusterClasses ----
+
+    /// A `ClusterClass` was created or changed.
+    pub fn apply_class(&mut self, class: Class) -> Wake {
+        let mut wake = Wake::default();
+        let key = class.key.clone();
+        if let Some(entry) = self.classes.get_mut(&key) {
+            if class.revision().is_older_than(entry.class.revision()) {
+                return wake;
+            }
+            if entry.class.means_the_same(&class) {
+                if entry.class.observed != class.observed {
+                    wake.classes.insert(key);
+                }
+                entry.class = Arc::new(class);
+                return wake;
+            }
+            if entry.class.uid != class.uid {
+                self.forget_class(&key, &mut wake);
+            }
+        }
+        self.relate(&class, &mut wake);
+        wake.classes.insert(key.clone());
+        let (class, cause) = (Arc::new(class), self.cause());
+        match self.classes.get_mut(&key) {
+            Some(entry) => {
+                entry.class = class;
+                entry.cause = Cause::Change;
+            }
+            None => {
+                self.classes.insert(key, ClassEntry::new(class, cause));
+            }
+        }
+        wake
+    }
+
+    /// A `ClusterClass` is gone.
+    pub fn delete_class(&mut self, key: &ClassKey) -> Wake {
+        let mut wake = Wake::default();
+        self.forget_class(key, &mut wake);
+        wake
+    }
+
+    /// These are all `ClusterClass`es that there are.
+    pub fn reset_classes(&mut self, classes: Vec<Class>) -> Wake {
+        let listed: HashSet<ClassKey> = classes.iter().map(|class| class.key.clone()).collect();
+        let gone: Vec<ClassKey> = self.classes.keys().filter(|key| !listed.contains(*key)).cloned().collect();
+        let mut wake = Wake::default();
+        gone.iter().for_each(|key| wake.extend(self.delete_class(key)));
+        classes.into_iter().for_each(|class| wake.extend(self.apply_class(class)));
+        wake
+    }
+
+    /// What is known of a `ClusterClass`.
+    #[must_use]
+    pub fn class(&self, key: &ClassKey) -> Option<&ClassEntry> {
+        self.classes.get(key)
+    }
+
+    /// What is known of a `ClusterClass`, to note what became of it.
+    pub fn class_mut(&mut self, key: &ClassKey) -> Option<&mut ClassEntry> {
+        self.classes.get_mut(key)
+    }
+
+    fn relate(&mut self, class: &Class, wake: &mut Wake) {
+        let key = &class.key;
+        self.roles.set(key, class.roles.clone());
+        let pairs = class
+            .questions
+            .iter()
+            .filter_map(|question| handler_name::parse(&question.handler).ok())
+            .map(|name| (Arc::clone(&key.namespace), Name::from(name.config)));
+        let changed = self.pairs.set(key, pairs.collect());
+        self.follow_pairs(&changed);
+        self.templates_of
+            .set(key, class.templates.iter().map(|reference| class.template_key(reference)).collect());
+        let versions = class
+            .templates
+            .iter()
+            .map(|reference| (class.template_key(reference).kind, Name::from(reference.version())));
+        let changed = self.versions_of.set(key, versions.collect());
+        wake.watches |= self.follow_kinds(&changed);
+    }
+
+    fn forget_class(&mut self, key: &ClassKey, wake: &mut Wake) {
+        if self.classes.remove(key).is_none() {
+            return;
+        }
+        wake.classes.insert(key.clone());
+        self.roles.remove(key);
+        let changed = self.pairs.remove(key);
+        self.follow_pairs(&changed);
+        self.templates_of.remove(key);
+        let changed = self.versions_of.remove(key);
+        wake.watches |= self.follow_kinds(&changed);
+        self.awaiting.remove(key);
+        self.ask(key, BTreeSet::new());
+    }
+
+    /// Keeps `namespaces_of` equal to the pairs that exist.
+    fn follow_pairs(&mut self, changed: &relation::Changed<Pair>) {
+        for (namespace, config) in &changed.appeared {
+            let mut namespaces: BTreeSet<Name> = self.namespaces_of.rights(config).cloned().collect();
+            namespaces.insert(Arc::clone(namespace));
+            self.namespaces_of.set(config, namespaces);
+        }
+        for (namespace, config) in &changed.vanished {
+            self.namespaces_of.remove_pair(config, namespace);
+        }
+    }
+
+    // ---- who references what ----
+
+    /// The classes that name this handler in any role, each with its roles.
+    #[must_use]
+    pub fn classes_naming(&self, handler: &Name) -> Vec<(ClassKey, HandlerRole)> {
+        let roles = [
+            HandlerRole::GeneratePatches,
+            HandlerRole::ValidateTopology,
+            HandlerRole::DiscoverVariables,
+            HandlerRole::GenerateUpgradePlan,
+        ];
+        let mut classes = Vec::new();
+        for role in roles {
+            let named = (Arc::clone(handler), role);
+            classes.extend(self.roles.lefts(&named).map(|class| (class.clone(), role)));
+        }
+        classes
+    }
+
+    /// The classes that refer to this template.
+    pub fn classes_of_template(&self, template: &TemplateKey) -> impl Iterator<Item = &ClassEntry> {
+        self.templates_of.lefts(template).filter_map(|key| self.classes.get(key))
+    }
+
+    /// The `ExtensionConfig`s that take their CA from this Secret.
+    pub fn configs_of_secret(&self, secret: &SecretKey) -> impl Iterator<Item = &Name> {
+        self.secret_of.lefts(secret)
+    }
+
+    /// How many of each thing the index holds, for metrics.
+    #[must_use]
+    pub fn sizes(&self) -> [(&'static str, usize); 8] {
+        [
+            ("extensionconfigs", self.configs.len()),
+            ("clusterclasses", self.classes.len()),
+            ("handlers", self.roles.len()),
+            ("questions", self.questions.len()),
+            ("secrets", self.secrets.len()),
+            ("namespaces", self.namespaces.len()),
+            ("templates", self.kinds.values().map(KindEntry::len).sum()),
+            ("kinds", self.kinds.len()),
+        ]
+    }
+
+    // ---- waiting ----
+
+    /// What `awaited` stands for is there. Wakes the classes that waited for nothing else.
+    fn arrived(&mut self, awaited: &Awaited, wake: &mut Wake) {
+        let waiting: Vec<ClassKey> = self.awaiting.lefts(awaited).cloned().collect();
+        wake.classes.extend(waiting.into_iter().filter(|class| self.awaiting.remove_pair(class, awaited)));
+    }
+
+    // ---- the clock ----
+
+    /// How many questions the clock repeats.
+    #[must_use]
+    pub fn clocked_len(&self) -> usize {
+        self.clocked.len()
+    }
+
+    /// The question that the clock repeats after `last`; the first one after the last one.
+    #[must_use]
+    pub fn clocked_after(&self, last: Option<&Job>) -> Option<Job> {
+        use std::ops::Bound::{Excluded, Unbounded};
+        let next = last.and_then(|last| self.clocked.range((Excluded(last), Unbounded)).next());
+        next.or_else(|| self.clocked.first()).cloned()
+    }
+}
+
+/// Whether the difference between two states of a config is one that its reconcile looks at. Labels and other
+/// annotations are not.
+fn is_worth_a_look(held: &Config, new: &Config) -> bool {
+    held.generation != new.generation
+        || held.is_paused != new.is_paused
+        || held.is_deleting() != new.is_deleting()
+        || held.secret != new.secret
+        || held.object.status != new.object.status
+        || held.object.spec != new.object.spec
+}
+
+fn revision(config: &Config) -> Revision<'_> {
+    Revision {
+        uid: &config.uid,
+        resource_version: config.object.metadata.resource_version.as_deref().unwrap_or_default(),
+    }
+}
+
+impl Wake {
+    /// Adds what another change is worth.
+    pub fn extend(&mut self, other: Self) {
+        self.configs.extend(other.configs);
+        self.classes.extend(other.classes);
+        self.templates.extend(other.templates);
+        self.gone.extend(other.gone);
+        self.watches |= other.watches;
+    }
+}

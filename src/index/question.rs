@@ -1,0 +1,150 @@
+//! Questions: which class asks what, what is being asked, and how it ended.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use super::{
+    Awaited, Index,
+    config::Discovered,
+    keys::{ClassKey, Job, Name},
+    wake::Wake,
+};
+use crate::{
+    digest::Digest,
+    runtime::{Cause, Extension, Question, QuestionKey},
+};
+
+/// How the last call for a question ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum QuestionOutcome {
+    /// It was answered; the digest is that of the answer's content.
+    Answered(Digest),
+    /// It failed; the text says how.
+    Failed(Arc<str>),
+    /// It failed, and the handler's failure policy says to go on as if it had no variables.
+    Ignored,
+}
+
+/// A question that some class asks.
+#[derive(Clone, Debug)]
+pub struct QuestionEntry {
+    /// The question.
+    pub question: Question,
+    /// How the last call ended; `None` before the first one has.
+    pub outcome: Option<QuestionOutcome>,
+    /// Why the next call is made.
+    pub(super) cause: Cause,
+}
+
+/// A call that is due.
+#[derive(Clone, Debug)]
+pub enum Call {
+    /// A Discovery for this generation of a config.
+    Discovery {
+        /// Whom to ask.
+        extension: Arc<Extension>,
+        /// The config's generation.
+        generation: i64,
+        /// Why.
+        cause: Cause,
+    },
+    /// A question for variables.
+    Question {
+        /// What to ask.
+        question: Question,
+        /// Why.
+        cause: Cause,
+    },
+}
+
+impl Index {
+    /// What to call for a job that is due; `None` when there is nothing to ask any more.
+    pub fn begin(&mut self, job: &Job) -> Option<Call> {
+        match job {
+            Job::Discovery(name) => {
+                let entry = self.configs.get_mut(name).filter(|entry| entry.config.can_be_called())?;
+                let generation = entry.config.generation;
+                entry.in_flight = Some(generation);
+                Some(Call::Discovery {
+                    extension: Arc::clone(&entry.config.extension),
+                    generation,
+                    cause: entry.cause,
+                })
+            }
+            Job::Question(key) => {
+                let entry = self.questions.get(key)?;
+                Some(Call::Question { question: entry.question.clone(), cause: entry.cause })
+            }
+        }
+    }
+
+    /// Whether a Discovery must be asked for now: none has ended for the present generation, and none is under way.
+    #[must_use]
+    pub fn needs_discovery(&self, name: &Name) -> bool {
+        self.configs.get(name).is_some_and(|entry| {
+            entry.config.can_be_called()
+                && !entry.is_discovery_current()
+                && entry.in_flight != Some(entry.config.generation)
+        })
+    }
+
+    /// A question's call ended. Wakes those that ask it when the answer is another one than before, and else only
+    /// those that waited for it.
+    pub fn answered(&mut self, key: QuestionKey, outcome: QuestionOutcome) -> Wake {
+        let mut wake = Wake::default();
+        let Some(entry) = self.questions.get_mut(&key) else { return wake };
+        entry.cause = match outcome {
+            QuestionOutcome::Answered(_) => Cause::Refresh,
+            QuestionOutcome::Failed(_) | QuestionOutcome::Ignored => Cause::Probe,
+        };
+        let before = entry.outcome.replace(outcome);
+        if before.is_some() && before != entry.outcome {
+            wake.classes.extend(self.asks.lefts(&key).cloned());
+        }
+        self.arrived(&Awaited::Question(key), &mut wake);
+        wake
+    }
+
+    /// Notes that the answer to a question is no longer at hand, so that it counts as open.
+    pub fn reopen(&mut self, key: QuestionKey) {
+        if let Some(entry) = self.questions.get_mut(&key) {
+            entry.outcome = None;
+        }
+    }
+
+    /// Replaces the questions that a class asks. Questions that nobody asks any more are dropped.
+    pub(super) fn ask(&mut self, class: &ClassKey, questions: BTreeSet<QuestionKey>) {
+        let changed = self.asks.set(class, questions);
+        for key in changed.vanished {
+            self.questions.remove(&key);
+            self.clocked.remove(&Job::Question(key));
+        }
+    }
+
+    /// The state of a question that a class is about to ask, made when it is new.
+    pub(super) fn question_entry(&mut self, question: Question, cause: Cause) -> &mut QuestionEntry {
+        let key = question.key();
+        self.clocked.insert(Job::Question(key));
+        let entry = self.questions.entry(key).or_insert_with(|| QuestionEntry {
+            question: question.clone(),
+            outcome: None,
+            cause,
+        });
+        entry.question = question; // the timeout and the failure policy are no part of the key
+        entry
+    }
+
+    /// Whether the last call for a job failed, so that it waits for its back-off and not for the clock.
+    #[must_use]
+    pub fn is_failing(&self, job: &Job) -> bool {
+        match job {
+            Job::Discovery(name) => self.configs.get(name).is_some_and(|entry| entry.cause == Cause::Probe),
+            Job::Question(key) => self.questions.get(key).is_some_and(|entry| entry.cause == Cause::Probe),
+        }
+    }
+
+    /// What the last Discovery of a config found.
+    #[must_use]
+    pub fn last_discovery(&self, name: &str) -> Option<&Discovered> {
+        self.configs.get(name)?.discovered.as_ref()
+    }
+}

@@ -1,0 +1,157 @@
+//! Puts the parts together and runs them.
+
+use std::{sync::Arc, time::Duration};
+
+use kube::Client;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    clock::Clock,
+    controllers::{
+        Context, cluster_class, extension_config,
+        runner::{self, Controller},
+        template_owners::{self, reconcile::Pace},
+    },
+    health::Health,
+    index::{
+        shared::Shared,
+        watches::{self, Fixed},
+    },
+    jobs,
+    metrics::Metrics,
+    resync,
+    runtime::{self, transport::Dial},
+};
+
+/// How a manager works.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// `ExtensionConfig`s reconciled at once.
+    pub extension_config_workers: usize,
+    /// `ClusterClass`es reconciled at once.
+    pub cluster_class_workers: usize,
+    /// How often each extension is asked again although nothing changed; zero means never.
+    pub sync_period: Duration,
+    /// How extensions are treated.
+    pub runtime: runtime::Options,
+}
+
+impl Default for Options {
+    /// Upstream's: 10 at once of either kind, 10 min.
+    fn default() -> Self {
+        Self {
+            extension_config_workers: 10,
+            cluster_class_workers: 10,
+            sync_period: Duration::from_secs(600),
+            runtime: runtime::Options::default(),
+        }
+    }
+}
+
+/// The controllers of `ExtensionConfig` and `ClusterClass`.
+///
+/// Everything that it talks to is handed in: the API server as a client over any service, extensions by a dialer, and
+/// the time. Nothing else of the world is touched.
+pub struct Manager {
+    options: Options,
+    context: Context,
+    health: Health,
+    fixed: Fixed,
+}
+
+impl Manager {
+    /// A manager that is ready to run.
+    #[must_use]
+    pub fn new(
+        options: Options,
+        kube: Client,
+        dialer: Arc<dyn Dial>,
+        clock: Clock,
+        metrics: Metrics,
+    ) -> Self {
+        let extensions =
+            runtime::Client::new(options.runtime.clone(), dialer, clock.clone(), metrics.clone());
+        let shared = Shared::new(Arc::clone(&extensions), metrics.clone());
+        let health = Health::default();
+        let fixed = Fixed::new(&health);
+        Self { options, context: Context { kube, shared, extensions, clock, metrics }, health, fixed }
+    }
+
+    /// Whether it is ready.
+    #[must_use]
+    pub fn health(&self) -> Health {
+        self.health.clone()
+    }
+
+    /// What it knows.
+    #[must_use]
+    pub fn shared(&self) -> Shared {
+        self.context.shared.clone()
+    }
+
+    /// Runs until `stop`. Reconciles under way are finished, calls to extensions are given up.
+    pub async fn run(self, stop: CancellationToken) {
+        let Self { options, context, health: _, fixed } = self;
+        let watches = watches::run(context.kube.clone(), context.shared.clone(), fixed.clone());
+        let work = async {
+            tokio::join!(
+                jobs::run(context.clone(), stop.clone()),
+                resync::run(context.clone(), options.sync_period, stop.clone()),
+                run_configs(&context, &fixed, options.extension_config_workers, &stop),
+                run_classes(&context, &fixed, options.cluster_class_workers, &stop),
+                note_start(&context, &fixed, &stop),
+            );
+        };
+        tokio::select! {
+            () = watches => {}
+            () = work => {}
+        }
+    }
+}
+
+async fn run_configs(context: &Context, fixed: &Fixed, workers: usize, stop: &CancellationToken) {
+    if stop.run_until_cancelled(fixed.configs.wait()).await.is_none() {
+        return;
+    }
+    let queue = context.shared.queues().configs.clone();
+    let controller = controller(context, extension_config::KIND, queue, workers);
+    runner::run(controller, stop.clone(), |key| extension_config::reconcile::reconcile(key, context)).await;
+}
+
+async fn run_classes(context: &Context, fixed: &Fixed, workers: usize, stop: &CancellationToken) {
+    let known = async {
+        tokio::join!(fixed.configs.wait(), fixed.classes.wait(), fixed.namespaces.wait(), fixed.crds.wait());
+    };
+    if stop.run_until_cancelled(known).await.is_none() {
+        return;
+    }
+    let queues = context.shared.queues();
+    let classes = controller(context, cluster_class::KIND, queues.classes.clone(), workers);
+    let templates = controller(context, template_owners::KIND, queues.templates.clone(), workers);
+    let pace = Pace::default();
+    tokio::join!(
+        runner::run(classes, stop.clone(), |key| cluster_class::reconcile::reconcile(key, context)),
+        runner::run(templates, stop.clone(), |key| template_owners::reconcile::reconcile(
+            key, context, &pace
+        )),
+    );
+}
+
+/// Once everything that was there is known, whatever comes is a change.
+async fn note_start(context: &Context, fixed: &Fixed, stop: &CancellationToken) {
+    let known = async {
+        tokio::join!(fixed.configs.wait(), fixed.classes.wait());
+    };
+    if stop.run_until_cancelled(known).await.is_some() {
+        context.shared.with(crate::index::Index::started);
+    }
+}
+
+fn controller<K>(
+    context: &Context,
+    kind: &'static str,
+    queue: crate::queue::Queue<K>,
+    workers: usize,
+) -> Controller<K> {
+    Controller { kind, queue, workers, metrics: context.metrics.clone(), clock: context.clock.clone() }
+}
