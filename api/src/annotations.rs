@@ -14,7 +14,7 @@ pub const INJECT_CA_FROM_SECRET: &str = "runtime.cluster.x-k8s.io/inject-ca-from
 /// The entry of a Secret that holds CA certificates, PEM encoded.
 pub const CA_ENTRY: &str = "ca.crt";
 
-/// What the contract labels of a CustomResourceDefinition start with. The rest of the key is a contract
+/// What the contract labels of a `CustomResourceDefinition` start with. The rest of the key is a contract
 /// version; the value lists the API versions that serve it, joined by `_`.
 pub const CONTRACT_LABEL_PREFIX: &str = "cluster.x-k8s.io/";
 

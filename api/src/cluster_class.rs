@@ -18,7 +18,7 @@ use serde_json::Value;
 use crate::{
     conditions::v1beta1::Deprecated,
     kind::custom_kind,
-    wire::{Unknown, is_absent, is_default, null_is_default, unknown_of_object},
+    wire::{Unknown, empty_is_none, is_absent, is_default, null_is_default, unknown_of_object},
 };
 
 /// The API group of `ClusterClass`.
@@ -36,7 +36,7 @@ pub struct ClusterClass {
     #[serde(default, deserialize_with = "null_is_default")]
     pub spec: ClusterClassSpec,
     /// What was found out. `None` until a controller has written it.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "empty_is_none")]
     pub status: Option<ClusterClassStatus>,
     /// Fields of the object that this type does not know.
     #[serde(flatten, deserialize_with = "unknown_of_object")]
@@ -177,13 +177,13 @@ impl fmt::Display for TemplateRef {
 #[serde(rename_all = "camelCase")]
 pub struct ClusterClassSpec {
     /// The infrastructure cluster's template.
-    #[serde(default, skip_serializing_if = "is_absent")]
+    #[serde(default, deserialize_with = "empty_is_none", skip_serializing_if = "is_absent")]
     pub infrastructure: Option<TemplateSlot>,
     /// The control plane's templates.
-    #[serde(default, skip_serializing_if = "is_absent")]
+    #[serde(default, deserialize_with = "empty_is_none", skip_serializing_if = "is_absent")]
     pub control_plane: Option<ControlPlaneClass>,
     /// The classes of workers.
-    #[serde(default, skip_serializing_if = "is_absent")]
+    #[serde(default, deserialize_with = "empty_is_none", skip_serializing_if = "is_absent")]
     pub workers: Option<WorkersClass>,
     /// Variables that the class defines itself.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
@@ -192,7 +192,7 @@ pub struct ClusterClassSpec {
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub patches: Vec<ClusterClassPatch>,
     /// How upgrades are planned.
-    #[serde(default, skip_serializing_if = "is_absent")]
+    #[serde(default, deserialize_with = "empty_is_none", skip_serializing_if = "is_absent")]
     pub upgrade: Option<ClusterClassUpgrade>,
     /// Fields that this type does not know.
     #[serde(flatten)]
@@ -204,7 +204,7 @@ pub struct ClusterClassSpec {
 #[serde(rename_all = "camelCase")]
 pub struct TemplateSlot {
     /// The template.
-    #[serde(default, skip_serializing_if = "is_absent")]
+    #[serde(default, deserialize_with = "empty_is_none", skip_serializing_if = "is_absent")]
     pub template_ref: Option<TemplateReference>,
     /// Fields that this type does not know.
     #[serde(flatten)]
@@ -242,10 +242,10 @@ impl TemplateReference {
 #[serde(rename_all = "camelCase")]
 pub struct ControlPlaneClass {
     /// The control plane's own template.
-    #[serde(default, skip_serializing_if = "is_absent")]
+    #[serde(default, deserialize_with = "empty_is_none", skip_serializing_if = "is_absent")]
     pub template_ref: Option<TemplateReference>,
     /// The template of its machines' infrastructure.
-    #[serde(default, skip_serializing_if = "is_absent")]
+    #[serde(default, deserialize_with = "empty_is_none", skip_serializing_if = "is_absent")]
     pub machine_infrastructure: Option<TemplateSlot>,
     /// Fields that this type does not know.
     #[serde(flatten)]
@@ -284,10 +284,10 @@ pub struct WorkerClass {
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "is_default")]
     pub class: String,
     /// The bootstrap template.
-    #[serde(default, skip_serializing_if = "is_absent")]
+    #[serde(default, deserialize_with = "empty_is_none", skip_serializing_if = "is_absent")]
     pub bootstrap: Option<TemplateSlot>,
     /// The template of the machines' infrastructure.
-    #[serde(default, skip_serializing_if = "is_absent")]
+    #[serde(default, deserialize_with = "empty_is_none", skip_serializing_if = "is_absent")]
     pub infrastructure: Option<TemplateSlot>,
     /// Fields that this type does not know.
     #[serde(flatten)]
@@ -299,17 +299,17 @@ pub struct WorkerClass {
 #[serde(rename_all = "camelCase")]
 pub struct ClusterClassVariable {
     /// The variable's name.
-    #[serde(default, deserialize_with = "null_is_default")]
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "is_default")]
     pub name: String,
     /// Whether a cluster must set it. The CRD wants it in a spec; an extension may leave it out, which means
     /// `false`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub required: Option<bool>,
     /// Metadata from the time of `v1beta1`.
-    #[serde(default, skip_serializing_if = "is_absent")]
+    #[serde(default, deserialize_with = "empty_is_none", skip_serializing_if = "is_absent")]
     pub deprecated_v1_beta1_metadata: Option<VariableMetadata>,
     /// What values are allowed.
-    #[serde(default, deserialize_with = "null_is_default")]
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "is_default")]
     pub schema: VariableSchema,
     /// Fields that this type does not know.
     #[serde(flatten)]
@@ -360,13 +360,13 @@ pub struct ClusterClassPatch {
 #[serde(rename_all = "camelCase")]
 pub struct ExternalPatchDefinition {
     /// Computes the patch.
-    #[serde(default, skip_serializing_if = "is_absent")]
+    #[serde(default, deserialize_with = "empty_is_none", skip_serializing_if = "is_absent")]
     pub generate_patches_extension: Option<String>,
     /// Judges the patched result.
-    #[serde(default, skip_serializing_if = "is_absent")]
+    #[serde(default, deserialize_with = "empty_is_none", skip_serializing_if = "is_absent")]
     pub validate_topology_extension: Option<String>,
     /// Defines the variables that the patch understands.
-    #[serde(default, skip_serializing_if = "is_absent")]
+    #[serde(default, deserialize_with = "empty_is_none", skip_serializing_if = "is_absent")]
     pub discover_variables_extension: Option<String>,
     /// Sent with every call for this patch; wins over the settings of the `ExtensionConfig` key by key.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "BTreeMap::is_empty")]
@@ -392,7 +392,7 @@ impl ExternalPatchDefinition {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClusterClassUpgrade {
     /// Set when an extension plans them.
-    #[serde(default, skip_serializing_if = "is_absent")]
+    #[serde(default, deserialize_with = "empty_is_none", skip_serializing_if = "is_absent")]
     pub external: Option<ClusterClassUpgradeExternal>,
     /// Fields that this type does not know.
     #[serde(flatten)]
@@ -404,7 +404,7 @@ pub struct ClusterClassUpgrade {
 #[serde(rename_all = "camelCase")]
 pub struct ClusterClassUpgradeExternal {
     /// Full name of the handler.
-    #[serde(default, skip_serializing_if = "is_absent")]
+    #[serde(default, deserialize_with = "empty_is_none", skip_serializing_if = "is_absent")]
     pub generate_upgrade_plan_extension: Option<String>,
     /// Fields that this type does not know.
     #[serde(flatten)]
@@ -422,10 +422,10 @@ pub struct ClusterClassStatus {
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub variables: Vec<ClusterClassStatusVariable>,
     /// The generation that the status is about; zero is never written.
-    #[serde(default, skip_serializing_if = "is_absent")]
+    #[serde(default, deserialize_with = "empty_is_none", skip_serializing_if = "is_absent")]
     pub observed_generation: Option<i64>,
     /// Conditions in the style of `v1beta1`.
-    #[serde(default, skip_serializing_if = "is_absent")]
+    #[serde(default, deserialize_with = "empty_is_none", skip_serializing_if = "is_absent")]
     pub deprecated: Option<Deprecated>,
     /// Fields that this type does not know.
     #[serde(flatten)]
@@ -461,10 +461,10 @@ pub struct ClusterClassStatusVariableDefinition {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub required: Option<bool>,
     /// Metadata from the time of `v1beta1`.
-    #[serde(default, skip_serializing_if = "is_absent")]
+    #[serde(default, deserialize_with = "empty_is_none", skip_serializing_if = "is_absent")]
     pub deprecated_v1_beta1_metadata: Option<VariableMetadata>,
     /// What values are allowed.
-    #[serde(default, deserialize_with = "null_is_default")]
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "is_default")]
     pub schema: VariableSchema,
     /// Fields that this type does not know.
     #[serde(flatten)]

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     conditions::v1beta1::Deprecated,
     kind::custom_kind,
-    wire::{Unknown, is_absent, is_default, null_is_default, unknown_of_object},
+    wire::{Unknown, empty_is_none, is_absent, is_default, null_is_default, unknown_of_object},
 };
 
 /// The API group of `ExtensionConfig`.
@@ -32,7 +32,7 @@ pub struct ExtensionConfig {
     #[serde(default, deserialize_with = "null_is_default")]
     pub spec: ExtensionConfigSpec,
     /// What was found out. `None` until a controller has written it.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "empty_is_none")]
     pub status: Option<ExtensionConfigStatus>,
     /// Fields of the object that this type does not know.
     #[serde(flatten, deserialize_with = "unknown_of_object")]
@@ -68,14 +68,14 @@ pub struct ExtensionConfigSpec {
 #[serde(rename_all = "camelCase")]
 pub struct ClientConfig {
     /// Base URL, `https` only.
-    #[serde(default, skip_serializing_if = "is_absent")]
+    #[serde(default, deserialize_with = "empty_is_none", skip_serializing_if = "is_absent")]
     pub url: Option<String>,
     /// The Service in front of the extension.
-    #[serde(default, skip_serializing_if = "is_absent")]
+    #[serde(default, deserialize_with = "empty_is_none", skip_serializing_if = "is_absent")]
     pub service: Option<ServiceReference>,
     /// PEM encoded certificates that may have signed the extension's certificate. Unset means the system's
     /// roots. An empty bundle is the same as none.
-    #[serde(default, skip_serializing_if = "is_absent")]
+    #[serde(default, deserialize_with = "empty_is_none", skip_serializing_if = "is_absent")]
     pub ca_bundle: Option<ByteString>,
     /// Fields that this type does not know.
     #[serde(flatten)]
@@ -92,7 +92,7 @@ pub struct ServiceReference {
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "is_default")]
     pub name: String,
     /// What comes before the hook's own path. Unset means nothing.
-    #[serde(default, skip_serializing_if = "is_absent")]
+    #[serde(default, deserialize_with = "empty_is_none", skip_serializing_if = "is_absent")]
     pub path: Option<String>,
     /// Unset means 443.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -112,7 +112,7 @@ pub struct ExtensionConfigStatus {
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub handlers: Vec<ExtensionHandler>,
     /// Conditions in the style of `v1beta1`.
-    #[serde(default, skip_serializing_if = "is_absent")]
+    #[serde(default, deserialize_with = "empty_is_none", skip_serializing_if = "is_absent")]
     pub deprecated: Option<Deprecated>,
     /// Fields that this type does not know.
     #[serde(flatten)]

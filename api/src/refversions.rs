@@ -2,7 +2,7 @@
 //!
 //! Mirrors Cluster API `internal/contract/version.go` and
 //! `core/reconcilers/clusterclass/clusterclass_controller_status.go`. References are never rewritten. Finding
-//! CustomResourceDefinitions is the caller's.
+//! `CustomResourceDefinitions` is the caller's.
 
 use std::{cmp::Ordering, collections::BTreeMap, collections::BTreeSet, fmt};
 
@@ -18,7 +18,7 @@ pub const CONTRACTS: [&str; 2] = ["v1beta2", "v1beta1"];
 /// How many references a message lists; the rest is counted.
 const MAX_LISTED: usize = 50;
 
-/// Labels of a CustomResourceDefinition.
+/// Labels of a `CustomResourceDefinition`.
 pub type Labels = BTreeMap<String, String>;
 
 /// What came out.
@@ -53,9 +53,9 @@ pub struct Unjudged {
 /// Why a reference could not be judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum UnjudgedReason {
-    /// Its CustomResourceDefinition is not there.
+    /// Its `CustomResourceDefinition` is not there.
     NoDefinition,
-    /// Its CustomResourceDefinition has no contract label that we know.
+    /// Its `CustomResourceDefinition` has no contract label that we know.
     NoContract,
 }
 
@@ -84,7 +84,7 @@ impl fmt::Display for Unjudged {
     }
 }
 
-/// Compares each reference with what its CustomResourceDefinition offers. `labels_of` gives the labels of the
+/// Compares each reference with what its `CustomResourceDefinition` offers. `labels_of` gives the labels of the
 /// definition of a reference's group and kind, `None` when there is no such definition.
 pub fn judge<'a, F>(references: &[TemplateRef], labels_of: F) -> RefVersions
 where
@@ -127,7 +127,7 @@ pub fn newest_version(labels: &Labels) -> Option<&str> {
         .and_then(|versions| versions.split('_').max_by(|a, b| compare_versions(a, b)))
 }
 
-/// The name of the CustomResourceDefinition of a kind, as the contract prescribes it: the kind in lower case and
+/// The name of the `CustomResourceDefinition` of a kind, as the contract prescribes it: the kind in lower case and
 /// plural, then the group.
 #[must_use]
 pub fn definition_name(group: &str, kind: &str) -> String {

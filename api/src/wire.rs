@@ -15,6 +15,7 @@ pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 }
 
 /// Whether an optional struct is absent or has nothing in it; the CRDs refuse empty objects in these places.
+#[expect(clippy::ref_option, reason = "serde passes a reference to the field")]
 pub(crate) fn is_absent<T: Default + PartialEq>(value: &Option<T>) -> bool {
     value.as_ref().is_none_or(is_default)
 }
@@ -26,6 +27,15 @@ where
     T: Default + Deserialize<'de>,
 {
     Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+}
+
+/// Reads `null` and the type's default (an empty text, an empty object) as absent, as Go does.
+pub(crate) fn empty_is_none<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Default + PartialEq + Deserialize<'de>,
+{
+    Ok(Option::<T>::deserialize(deserializer)?.filter(|value| !is_default(value)))
 }
 
 /// Collects what an object's own fields left over. `apiVersion` and `kind` are no data: they are written from

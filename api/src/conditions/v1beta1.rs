@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::{MAX_MESSAGE, Status, whole_second};
 use crate::{
     text,
-    wire::{Unknown, is_absent, null_is_default},
+    wire::{Unknown, empty_is_none, is_absent, null_is_default},
 };
 
 /// Types of conditions.
@@ -41,7 +41,7 @@ pub mod reasons {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Deprecated {
     /// What `v1beta1` had in its status.
-    #[serde(default, skip_serializing_if = "is_absent")]
+    #[serde(default, deserialize_with = "empty_is_none", skip_serializing_if = "is_absent")]
     pub v1beta1: Option<DeprecatedStatus>,
     /// Fields that this type does not know.
     #[serde(flatten)]
@@ -70,13 +70,13 @@ pub struct Condition {
     #[serde(default, deserialize_with = "null_is_default")]
     pub status: String,
     /// How bad a false condition is. Unset in a true or unknown one.
-    #[serde(default, skip_serializing_if = "is_absent")]
+    #[serde(default, deserialize_with = "empty_is_none", skip_serializing_if = "is_absent")]
     pub severity: Option<Severity>,
     /// Why. Unset in a true one.
-    #[serde(default, skip_serializing_if = "is_absent")]
+    #[serde(default, deserialize_with = "empty_is_none", skip_serializing_if = "is_absent")]
     pub reason: Option<String>,
     /// Details for people. The CRD refuses an empty one.
-    #[serde(default, skip_serializing_if = "is_absent")]
+    #[serde(default, deserialize_with = "empty_is_none", skip_serializing_if = "is_absent")]
     pub message: Option<String>,
     /// When the status last changed.
     pub last_transition_time: Time,

@@ -58,16 +58,16 @@ pub fn decode<M: Message>(body: &[u8]) -> Result<M, DecodeError> {
     if value.is_null() {
         value = Value::Object(Map::new());
     }
-    fit(&mut value, &M::SHAPE, "").map_err(mismatch::<M>)?;
-    serde_json::from_value(value).map_err(|error| mismatch::<M>(error.to_string()))
+    fit(&mut value, &M::SHAPE, "").map_err(|problem| mismatch::<M>(&problem))?;
+    serde_json::from_value(value).map_err(|error| mismatch::<M>(&error.to_string()))
 }
 
 fn syntax(problem: &str) -> DecodeError {
     DecodeError::Syntax(text::foreign_within(problem, 256))
 }
 
-fn mismatch<M: Message>(problem: String) -> DecodeError {
-    DecodeError::Mismatch { kind: M::KIND, problem: text::foreign_within(&problem, 256) }
+fn mismatch<M: Message>(problem: &str) -> DecodeError {
+    DecodeError::Mismatch { kind: M::KIND, problem: text::foreign_within(problem, 256) }
 }
 
 /// Gives fields their exact names and drops `null`; a value of another structure is an error that names it.

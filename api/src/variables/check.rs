@@ -77,13 +77,13 @@ pub fn check(patch: &str, variables: &[ClusterClassVariable]) -> Vec<FieldError>
     let mut errors = Vec::new();
     let mut names = BTreeSet::new();
     for variable in variables {
-        let path = format!("{patch}.variables[{}]", variable.name);
+        let place = format!("{patch}.variables[{}]", variable.name);
         if !names.insert(variable.name.as_str()) {
-            errors.push(error(format!("{path}.name"), Cause::Invalid, "the name is used more than once"));
+            errors.push(error(format!("{place}.name"), Cause::Invalid, "the name is used more than once"));
         }
-        check_name(&variable.name, &format!("{path}.name"), &mut errors);
+        check_name(&variable.name, &format!("{place}.name"), &mut errors);
         let schema = &variable.schema.open_api_v3_schema;
-        check_root(schema, &format!("{path}.schema.openAPIV3Schema"), &mut errors);
+        check_root(schema, &format!("{place}.schema.openAPIV3Schema"), &mut errors);
     }
     errors
 }
