@@ -91,13 +91,11 @@ async fn wait_until_served(
         let definition = definitions.get(name).await?;
         Ok(is_established(&definition)?.then_some(definition))
     });
-    let definition = definition.await?;
-    let spec = &definition.spec;
+    let spec = definition.await?.spec;
     for version in spec.versions.iter().filter(|version| version.served) {
-        let group_version = format!("{}/{}", spec.group, version.name);
-        let what = format!("{} to be served in {group_version}", spec.names.plural);
-        let plural = spec.names.plural.as_str();
-        poll::until(SERVED, &what, async || is_served(client, &group_version, plural).await).await?;
+        let what = format!("{name} to be served in version {}", version.name);
+        let resource = (spec.group.as_str(), version.name.as_str(), spec.names.plural.as_str());
+        poll::until(SERVED, &what, || is_served(client, resource)).await?;
     }
     Ok(())
 }
@@ -111,12 +109,27 @@ fn is_established(definition: &CustomResourceDefinition) -> Result<bool> {
     Ok(conditions.iter().any(|condition| condition.type_ == "Established" && condition.status == "True"))
 }
 
-async fn is_served(client: &Client, group_version: &str, plural: &str) -> Result<Option<()>> {
-    match client.list_api_group_resources(group_version).await {
-        Ok(list) => Ok(list.resources.iter().any(|resource| resource.name == plural).then_some(())),
-        Err(kube::Error::Api(status)) if status.is_not_found() => Ok(None),
-        Err(error) => Err(error.into()),
+/// Whether both kinds of discovery know the resource: the API server learns of it in its own part
+/// first, and in the document for all groups, which kubectl reads, a moment later.
+async fn is_served(client: &Client, (group, version, plural): (&str, &str, &str)) -> Result<Option<()>> {
+    let own = match client.list_api_group_resources(&format!("{group}/{version}")).await {
+        Ok(list) => list.resources.iter().any(|resource| resource.name == plural),
+        // By the code: the answer is plain text as long as the group is not known.
+        Err(kube::Error::Api(status)) if status.code == 404 => false,
+        Err(error) => return Err(error.into()),
+    };
+    if !own {
+        return Ok(None);
     }
+    let groups = client.list_api_groups_aggregated().await?.items;
+    let found = groups
+        .iter()
+        .filter(|item| item.metadata.as_ref().and_then(|metadata| metadata.name.as_deref()) == Some(group))
+        .flat_map(|item| &item.versions)
+        .filter(|item| item.version.as_deref() == Some(version))
+        .flat_map(|item| &item.resources)
+        .any(|item| item.resource.as_deref() == Some(plural));
+    Ok(found.then_some(()))
 }
 
 #[cfg(test)]

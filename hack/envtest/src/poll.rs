@@ -13,11 +13,10 @@ const INTERVAL: Duration = Duration::from_millis(20);
 ///
 /// # Errors
 /// The first error of `attempt`, or the deadline.
-pub async fn until<T>(
-    deadline: Duration,
-    what: &str,
-    mut attempt: impl AsyncFnMut() -> Result<Option<T>>,
-) -> Result<T> {
+pub async fn until<T, F>(deadline: Duration, what: &str, mut attempt: impl FnMut() -> F) -> Result<T>
+where
+    F: Future<Output = Result<Option<T>>>,
+{
     let started = Instant::now();
     loop {
         if let Some(answer) = attempt().await? {
@@ -32,14 +31,16 @@ pub async fn until<T>(
 
 #[cfg(test)]
 mod tests {
+    use std::future;
+
     use super::*;
 
     #[tokio::test]
     async fn the_third_attempt_answers() {
         let mut attempts = 0;
-        let answer = until(Duration::from_secs(5), "three", async || {
+        let answer = until(Duration::from_secs(5), "three", || {
             attempts += 1;
-            Ok((attempts == 3).then_some(attempts))
+            future::ready(Ok((attempts == 3).then_some(attempts)))
         });
         assert_eq!(answer.await.unwrap(), 3);
     }

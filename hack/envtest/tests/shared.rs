@@ -134,6 +134,10 @@ async fn custom_resources_are_served_validated_and_collected() -> Result<()> {
     };
     assert_eq!(refusal.code, 422);
 
+    let arguments = ["get", "widgets", "--output=name", "--namespace", &namespace];
+    let listed = control_plane.kubectl(arguments).output().await?;
+    assert_eq!(String::from_utf8(listed.stdout)?, "widget.envtest.kapstan.io/owner\n");
+
     let config_maps = Api::<ConfigMap>::namespaced(control_plane.client()?, &namespace);
     let reference = owner.owner_ref(&kind).context("the owner has a UID")?;
     config_maps.create(&PostParams::default(), &owned_by(config_map("dependent"), reference)).await?;
