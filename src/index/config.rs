@@ -146,7 +146,7 @@ impl Registration {
 }
 
 /// How the last finished Discovery of a config went.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Discovered {
     /// The generation it was made for.
     pub generation: i64,

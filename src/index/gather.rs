@@ -130,10 +130,13 @@ impl Index {
             Resolution::Ask(question) => {
                 let key = question.key();
                 asked.insert(key);
-                match &self.question_entry(question.clone(), gathered.entry.cause).outcome {
+                let entry = self.question_entry(question.clone(), gathered.entry.cause);
+                match &entry.outcome {
                     None => {
                         gathered.open.insert(Awaited::Question(key));
-                        gathered.jobs.push(Job::Question(key));
+                        if !std::mem::replace(&mut entry.is_asked, true) {
+                            gathered.jobs.push(Job::Question(key));
+                        }
                         return;
                     }
                     Some(QuestionOutcome::Answered(digest)) => Known::Answer(question, *digest),

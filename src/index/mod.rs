@@ -180,11 +180,13 @@ impl Index {
         };
         entry.in_flight = None;
         entry.cause = if discovered.result.is_ok() { Cause::Refresh } else { Cause::Probe };
+        if entry.discovered.as_ref() != Some(&discovered) {
+            wake.configs.insert(Arc::clone(name));
+        }
         entry.discovered = Some(discovered);
         if registration.is_some() {
             entry.registration = registration;
         }
-        wake.configs.insert(Arc::clone(name));
         self.tell(name, &mut wake);
         wake
     }

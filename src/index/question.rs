@@ -33,6 +33,8 @@ pub struct QuestionEntry {
     pub outcome: Option<QuestionOutcome>,
     /// Why the next call is made.
     pub(super) cause: Cause,
+    /// Whether the first call has been asked for, so that further classes wait for the same one.
+    pub(super) is_asked: bool,
 }
 
 /// A call that is due.
@@ -108,6 +110,7 @@ impl Index {
     pub fn reopen(&mut self, key: QuestionKey) {
         if let Some(entry) = self.questions.get_mut(&key) {
             entry.outcome = None;
+            entry.is_asked = false;
         }
     }
 
@@ -128,6 +131,7 @@ impl Index {
             question: question.clone(),
             outcome: None,
             cause,
+            is_asked: false,
         });
         entry.question = question; // the timeout and the failure policy are no part of the key
         entry

@@ -1,0 +1,6 @@
+//! The manager on a real API server, with extensions over real TLS.
+
+mod fixtures;
+mod world;
+
+mod size_a;
