@@ -1,0 +1,1 @@
+//! Structural schemas of Kubernetes CRDs: validation, defaulting, pruning, CEL.
