@@ -6,10 +6,11 @@ use anyhow::{Context as _, Result};
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
 use kapstan::{
     clock::Clock,
+    health::Health,
     index::shared::Shared,
     manager::{Manager, Options},
     metrics::Metrics,
-    runtime::transport::{SystemResolver, TcpDialer},
+    runtime::transport::{Dial, SystemResolver, TcpDialer},
 };
 use kapstan_api::{cluster_class::ClusterClass, extension_config::ExtensionConfig};
 use kapstan_envtest::{AuditEvent, AuditMark, Builder, ControlPlane};
@@ -57,14 +58,18 @@ impl World {
 
     /// Starts a manager; it stops when it is dropped.
     pub(crate) fn manager(&self, options: Options) -> Result<Running> {
+        self.manager_with(options, Arc::new(TcpDialer::new(Arc::new(SystemResolver), None, None)))
+    }
+
+    /// Starts a manager that connects to extensions by `dialer`; it stops when it is dropped.
+    pub(crate) fn manager_with(&self, options: Options, dialer: Arc<dyn Dial>) -> Result<Running> {
         let client = Client::try_from(self.user.clone())?;
-        let dialer = Arc::new(TcpDialer::new(Arc::new(SystemResolver), None, None));
         let metrics = Metrics::new();
         let manager = Manager::new(options, client, dialer, Clock::system(), metrics.clone());
         let stop = CancellationToken::new();
-        let shared = manager.shared();
+        let (shared, health) = (manager.shared(), manager.health());
         let task = tokio::spawn(manager.run(stop.clone()));
-        Ok(Running { metrics, shared, stop, task: Some(task) })
+        Ok(Running { metrics, shared, health, stop, task: Some(task) })
     }
 
     /// Creates an object.
@@ -145,6 +150,7 @@ impl World {
 pub(crate) struct Running {
     pub(crate) metrics: Metrics,
     pub(crate) shared: Shared,
+    pub(crate) health: Health,
     stop: CancellationToken,
     task: Option<JoinHandle<()>>,
 }
