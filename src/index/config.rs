@@ -62,17 +62,30 @@ impl Selection {
         }
     }
 
-    /// Whether a namespace with these labels is served. A namespace that is not known has no labels.
+    /// Whether a namespace with these labels is served; `None` stands for a namespace that is not known.
     #[must_use]
-    pub fn selects(&self, labels: Option<&BTreeMap<String, String>>) -> bool {
-        match self {
-            Self::All => true,
-            Self::Matching(selector) => {
-                labels.map_or_else(|| selector.matches(&BTreeMap::new()), |labels| selector.matches(labels))
-            }
-            Self::Nothing(_) => false,
+    pub fn verdict(&self, labels: Option<&BTreeMap<String, String>>) -> Verdict<'_> {
+        match (self, labels) {
+            (Self::All, _) => Verdict::Served,
+            (Self::Matching(_), None) => Verdict::NotKnown,
+            (Self::Matching(selector), Some(labels)) if selector.matches(labels) => Verdict::Served,
+            (Self::Matching(_), Some(_)) => Verdict::NotServed,
+            (Self::Nothing(why), _) => Verdict::Nonsense(why),
         }
     }
+}
+
+/// Whether an extension serves a namespace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict<'a> {
+    /// It does.
+    Served,
+    /// It does not.
+    NotServed,
+    /// The namespace's labels are not known yet. A class can be seen before its namespace is: they come from two watches.
+    NotKnown,
+    /// The selector makes no sense; the text says why.
+    Nonsense(&'a str),
 }
 
 impl Config {
@@ -138,9 +151,11 @@ impl Registration {
     }
 
     /// What an earlier manager left in the status of a config that may not be called now, because it is paused.
+    /// Only what it found for the present generation counts.
     fn of_status(config: &Config) -> Option<Self> {
         let status = config.object.status.as_ref()?;
-        conditions::is_true(&status.conditions, conditions::types::DISCOVERED)
+        let condition = conditions::get(&status.conditions, conditions::types::DISCOVERED)?;
+        (condition.status == "True" && condition.observed_generation == Some(config.generation))
             .then(|| Self::new(config.extension.digest(), &status.handlers))
     }
 }
@@ -202,6 +217,9 @@ impl ConfigEntry {
         if self.config.generation != config.generation {
             self.cause = Cause::Change;
         }
+        // Its back-off ended without a call while it could not be called, so nothing else would ask again.
+        let is_callable_again = !self.config.can_be_called() && config.can_be_called();
+        self.discovered.take_if(|last| is_callable_again && last.result.is_err());
         self.config = config;
     }
 

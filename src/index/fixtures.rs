@@ -49,7 +49,8 @@ pub(crate) fn class(key: &str) -> Object {
 }
 
 fn object(mut metadata: Value, spec: Value) -> Object {
-    metadata["uid"] = format!("uid-{}", metadata["name"].as_str().unwrap()).into();
+    let place = metadata["namespace"].as_str().map(|namespace| format!("{namespace}-")).unwrap_or_default();
+    metadata["uid"] = format!("uid-{place}{}", metadata["name"].as_str().unwrap()).into();
     metadata["generation"] = 1.into();
     metadata["resourceVersion"] = "1".into();
     Object(json!({ "metadata": metadata, "spec": spec }))
@@ -246,18 +247,23 @@ pub(crate) fn crd(kind: &str) -> Name {
     format!("{}s.{GROUP}", kind.to_lowercase()).into()
 }
 
-pub(crate) fn owned_by(uids: &[&str]) -> Template {
-    let owner = |uid: &&str| OwnerReference {
+/// An owner reference to the class of this name.
+pub(crate) fn owner(name: &str, uid: &str) -> OwnerReference {
+    OwnerReference {
         api_version: "cluster.x-k8s.io/v1beta2".to_owned(),
         kind: "ClusterClass".to_owned(),
-        name: uid.trim_start_matches("uid-").to_owned(),
-        uid: (*uid).to_owned(),
+        name: name.to_owned(),
+        uid: uid.to_owned(),
         ..OwnerReference::default()
-    };
+    }
+}
+
+/// A template with these owners.
+pub(crate) fn owned_by(owners: &[OwnerReference]) -> Template {
     Template {
         uid: "uid-template".into(),
         resource_version: "1".to_owned(),
-        owners: uids.iter().map(owner).collect(),
+        owners: owners.to_vec(),
         is_deleting: false,
     }
 }
@@ -399,9 +405,10 @@ impl World {
             let inputs = gathered.inputs();
             if gathered.entry.evaluated.as_ref().is_none_or(|last| last.inputs != inputs) {
                 *self.evaluations.entry(class.clone()).or_default() += 1;
-                let desired = Arc::new(crate::controllers::cluster_class::plan::paused(&gathered.entry.class));
+                let desired =
+                    Arc::new(crate::controllers::cluster_class::plan::paused(&gathered.entry.class));
                 let evaluated = super::class::Evaluated { inputs, desired };
-                self.index.class_mut(class).unwrap().evaluated = Some(evaluated);
+                self.index.evaluated(&gathered.entry.class, evaluated);
             }
         }
         Some(gathered)
@@ -415,7 +422,7 @@ impl World {
                 match awaited {
                     Awaited::Question(key) => drop(self.answer(key, answered("answer"))),
                     Awaited::Owned(key) => drop(self.own(&key)),
-                    Awaited::Discovery(_) | Awaited::Kind(_) => {}
+                    Awaited::Discovery(_) | Awaited::Kind(_) | Awaited::Namespace(_) => {}
                 }
             }
         }
@@ -442,9 +449,20 @@ impl World {
         &self.results[&key(class)]
     }
 
+    /// Nothing is held of anything.
+    pub(crate) fn assert_empty(&self) {
+        let index = &self.index;
+        assert!(index.sizes().iter().all(|(_, size)| *size == 0), "{:?}", index.sizes());
+        assert!(index.crds.is_empty());
+        assert!(index.roles.is_empty() && index.pairs.is_empty() && index.namespaces_of.is_empty());
+        assert!(index.asks.is_empty() && index.awaiting.is_empty() && index.secret_of.is_empty());
+        assert!(index.templates_of.is_empty() && index.versions_of.is_empty() && index.clocked.is_empty());
+    }
+
     /// The one question that a class asks.
     pub(crate) fn question(&self, class: &str) -> QuestionKey {
-        let mut asks = self.index.asks.rights(&key(class));
+        let class = key(class);
+        let mut asks = self.index.asks.rights(&class);
         let question = *asks.next().unwrap();
         assert_eq!(asks.next(), None);
         question

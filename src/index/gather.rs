@@ -15,7 +15,7 @@ use serde::Serialize;
 use super::{
     Awaited, Index,
     class::{Class, ClassEntry, PatchQuestion},
-    config::{ConfigEntry, Selection, Standing},
+    config::{ConfigEntry, Standing, Verdict},
     keys::{ClassKey, Job, Name, TemplateKey},
     question::QuestionOutcome,
     template::KindState,
@@ -90,6 +90,7 @@ impl Index {
         let entry = self.classes.get(key)?.clone();
         let class = Arc::clone(&entry.class);
         if class.is_deleting {
+            self.rest(key);
             return None;
         }
         let mut gathered = Gathered {
@@ -122,8 +123,8 @@ impl Index {
         asked: &mut BTreeSet<QuestionKey>,
     ) {
         let known = match self.resolve(class, asked_by) {
-            Resolution::Wait(config) => {
-                gathered.open.insert(Awaited::Discovery(config));
+            Resolution::Wait(awaited) => {
+                gathered.open.insert(awaited);
                 return;
             }
             Resolution::Refused(why) => Known::Failed(why.into()),
@@ -131,7 +132,7 @@ impl Index {
                 let key = question.key();
                 asked.insert(key);
                 let entry = self.question_entry(question.clone(), gathered.entry.cause);
-                match &entry.outcome {
+                match entry.outcome.as_ref().filter(|_| !entry.is_reopened) {
                     None => {
                         gathered.open.insert(Awaited::Question(key));
                         if !std::mem::replace(&mut entry.is_asked, true) {
@@ -161,6 +162,9 @@ impl Index {
                 let is_owned = template.owners.iter().any(|owner| *owner.uid == *class.uid);
                 match self.refusal_of(&key) {
                     Some(why) if !is_owned => TemplateFinding::Unowned(why),
+                    None if !is_owned && template.is_deleting => {
+                        TemplateFinding::Unowned("it is being deleted".into())
+                    }
                     _ => {
                         if !is_owned {
                             gathered.open.insert(Awaited::Owned(key.clone()));
@@ -189,7 +193,7 @@ impl Index {
             ));
         };
         match entry.standing() {
-            Standing::Open => return Resolution::Wait(Arc::clone(&entry.config.name)),
+            Standing::Open => return Resolution::Wait(Awaited::Discovery(Arc::clone(&entry.config.name))),
             Standing::Undiscovered => {
                 return Resolution::Refused(format!(
                     "handler {handler} is not known yet: ExtensionConfig {} has not been discovered as it is now, its conditions say why",
@@ -216,18 +220,19 @@ impl Index {
             return Resolution::Refused(format!("handler {handler} serves {hook}, not {}", wanted.hook));
         }
         let namespace = &class.key.namespace;
-        match &entry.config.selection {
-            Selection::Nothing(why) => {
-                return Resolution::Refused(format!(
-                    "handler {handler} serves no namespace: namespaceSelector of ExtensionConfig {config}: {why}"
-                ));
-            }
-            selection if !selection.selects(self.namespaces.get(namespace)) => {
+        match entry.config.selection.verdict(self.namespace(namespace)) {
+            Verdict::Served => {}
+            Verdict::NotKnown => return Resolution::Wait(Awaited::Namespace(Arc::clone(namespace))),
+            Verdict::NotServed => {
                 return Resolution::Refused(format!(
                     "handler {handler} does not serve namespace {namespace}: the namespaceSelector of ExtensionConfig {config} does not match it"
                 ));
             }
-            _ => {}
+            Verdict::Nonsense(why) => {
+                return Resolution::Refused(format!(
+                    "handler {handler} serves no namespace: namespaceSelector of ExtensionConfig {config}: {why}"
+                ));
+            }
         }
         match Question::new(Arc::clone(&entry.config.extension), known, &asked_by.settings) {
             Ok(question) => Resolution::Ask(question),
@@ -238,8 +243,8 @@ impl Index {
 
 /// Who is to be asked for the variables of a patch.
 enum Resolution {
-    /// Nobody before the Discovery of this config has ended.
-    Wait(Name),
+    /// Nobody before this is there.
+    Wait(Awaited),
     /// Nobody; the text says why, the same for the same state.
     Refused(String),
     /// This.

@@ -20,6 +20,8 @@ pub mod template;
 pub mod wake;
 pub mod watches;
 
+#[cfg(test)]
+pub(crate) mod fixtures;
 pub mod gather;
 pub mod place;
 mod revision;
@@ -34,7 +36,7 @@ use std::{
 use kapstan_api::{cluster_class::HandlerRole, handler_name};
 
 use self::{
-    class::{Class, ClassEntry},
+    class::{Class, ClassEntry, Evaluated},
     config::{Config, ConfigEntry, Discovered, Registration},
     keys::{ClassKey, GroupKind, Job, Name, SecretKey, TemplateKey},
     place::SecretState,
@@ -44,7 +46,10 @@ use self::{
     template::KindEntry,
     wake::{Gone, Wake},
 };
-use crate::runtime::{Cause, QuestionKey};
+use crate::{
+    digest::Digest,
+    runtime::{Cause, QuestionKey},
+};
 
 /// A namespace and an `ExtensionConfig` of which some class in that namespace asks for variables.
 type Pair = (Name, Name);
@@ -60,6 +65,8 @@ pub enum Awaited {
     Kind(GroupKind),
     /// Its own owner reference on a template.
     Owned(TemplateKey),
+    /// The labels of its namespace.
+    Namespace(Name),
 }
 
 /// The index. See the module's documentation.
@@ -89,6 +96,15 @@ pub struct Index {
     is_started: bool,
 }
 
+/// What is to be watched besides the fixed kinds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Watched {
+    /// Secrets with a CA.
+    pub secrets: HashSet<SecretKey>,
+    /// Kinds of template, each with the versions in which classes name it.
+    pub kinds: BTreeMap<GroupKind, BTreeSet<Name>>,
+}
+
 impl Index {
     /// The manager has seen what there was when it started: what comes from now on is a change.
     pub fn started(&mut self) {
@@ -103,13 +119,26 @@ impl Index {
 
     /// An `ExtensionConfig` was created or changed.
     pub fn apply_config(&mut self, config: Config) -> Wake {
+        let held = self.configs.get(&config.name).map(|entry| revision(&entry.config));
+        if held.is_some_and(|held| revision(&config).is_older_than(held)) {
+            return Wake::default();
+        }
+        self.put_config(config)
+    }
+
+    /// The answer to a read or write of ours shows an `ExtensionConfig`. Only the watch says that one came or went:
+    /// this answer may be late.
+    pub fn update_config(&mut self, config: Config) -> Wake {
+        match self.configs.get(&config.name) {
+            Some(held) if held.config.uid == config.uid => self.apply_config(config),
+            _ => Wake::default(),
+        }
+    }
+
+    fn put_config(&mut self, config: Config) -> Wake {
         let mut wake = Wake::default();
         let name = Arc::clone(&config.name);
-        let held = self.configs.get(&name).map(|entry| &entry.config);
-        if held.is_some_and(|held| revision(&config).is_older_than(revision(held))) {
-            return wake;
-        }
-        if held.is_some_and(|held| held.uid != config.uid) {
+        if self.configs.get(&name).is_some_and(|held| held.config.uid != config.uid) {
             self.forget_config(&name, true, &mut wake);
         }
         self.watch_secret_of(&config, &mut wake);
@@ -155,7 +184,8 @@ impl Index {
         let gone: Vec<Name> = self.configs.keys().filter(|name| !listed.contains(*name)).cloned().collect();
         let mut wake = Wake::default();
         gone.iter().for_each(|name| wake.extend(self.delete_config(name)));
-        configs.into_iter().for_each(|config| wake.extend(self.apply_config(config)));
+        // As listed, be it older than what is held: the API server may have been set back.
+        configs.into_iter().for_each(|config| wake.extend(self.put_config(config)));
         wake
     }
 
@@ -236,9 +266,6 @@ impl Index {
     fn watch_secret_of(&mut self, config: &Config, wake: &mut Wake) {
         let secret = config.secret.iter().filter_map(|secret| secret.clone().ok()).collect();
         let changed = self.secret_of.set(&config.name, secret);
-        for secret in &changed.vanished {
-            self.secrets.remove(secret);
-        }
         wake.watches |= !changed.appeared.is_empty() || !changed.vanished.is_empty();
     }
 
@@ -246,27 +273,36 @@ impl Index {
 
     /// A `ClusterClass` was created or changed.
     pub fn apply_class(&mut self, class: Class) -> Wake {
+        let held = self.classes.get(&class.key).map(|entry| entry.class.revision());
+        if held.is_some_and(|held| class.revision().is_older_than(held)) {
+            return Wake::default();
+        }
+        self.put_class(class)
+    }
+
+    /// The answer to a read or write of ours shows a `ClusterClass`. Only the watch says that one came or went: this
+    /// answer may be late.
+    pub fn update_class(&mut self, class: Class) -> Wake {
+        match self.classes.get(&class.key) {
+            Some(held) if held.class.uid == class.uid => self.apply_class(class),
+            _ => Wake::default(),
+        }
+    }
+
+    fn put_class(&mut self, class: Class) -> Wake {
         let mut wake = Wake::default();
         let key = class.key.clone();
-        if let Some(entry) = self.classes.get_mut(&key) {
-            if class.revision().is_older_than(entry.class.revision()) {
-                return wake;
+        if let Some(entry) = self.classes.get_mut(&key).filter(|entry| entry.class.means_the_same(&class)) {
+            if entry.class.observed != class.observed {
+                wake.classes.insert(key);
             }
-            if entry.class.means_the_same(&class) {
-                if entry.class.observed != class.observed {
-                    wake.classes.insert(key);
-                }
-                entry.class = Arc::new(class);
-                return wake;
-            }
-            if entry.class.uid != class.uid {
-                self.forget_class(&key, &mut wake);
-            }
+            entry.class = Arc::new(class);
+            return wake;
         }
         self.relate(&class, &mut wake);
         wake.classes.insert(key.clone());
         let (class, cause) = (Arc::new(class), self.cause());
-        match self.classes.get_mut(&key) {
+        match self.classes.get_mut(&key).filter(|entry| entry.class.uid == class.uid) {
             Some(entry) => {
                 entry.class = class;
                 entry.cause = Cause::Change;
@@ -291,7 +327,8 @@ impl Index {
         let gone: Vec<ClassKey> = self.classes.keys().filter(|key| !listed.contains(*key)).cloned().collect();
         let mut wake = Wake::default();
         gone.iter().for_each(|key| wake.extend(self.delete_class(key)));
-        classes.into_iter().for_each(|class| wake.extend(self.apply_class(class)));
+        // As listed: see `reset_configs`.
+        classes.into_iter().for_each(|class| wake.extend(self.put_class(class)));
         wake
     }
 
@@ -301,9 +338,21 @@ impl Index {
         self.classes.get(key)
     }
 
-    /// What is known of a `ClusterClass`, to note what became of it.
-    pub fn class_mut(&mut self, key: &ClassKey) -> Option<&mut ClassEntry> {
-        self.classes.get_mut(key)
+    /// Notes what came of the evaluation of a class, if that is still the object that was evaluated.
+    pub fn evaluated(&mut self, class: &Class, evaluated: Evaluated) {
+        let entry = self.classes.get_mut(&class.key).filter(|entry| entry.class.uid == class.uid);
+        if let Some(entry) = entry {
+            entry.evaluated = Some(evaluated);
+            entry.cause = Cause::Change; // what is asked from now on has another reason than the start
+        }
+    }
+
+    /// Notes what the API server made of the variables written last: the digest written, and the one it then showed.
+    pub fn accepted(&mut self, class: &Class, written: Digest, shown: Digest) {
+        let entry = self.classes.get_mut(&class.key).filter(|entry| entry.class.uid == class.uid);
+        if let Some(entry) = entry {
+            entry.accepted = Some((written, shown));
+        }
     }
 
     fn relate(&mut self, class: &Class, wake: &mut Wake) {
@@ -323,7 +372,7 @@ impl Index {
             .iter()
             .map(|reference| (class.template_key(reference).kind, Name::from(reference.version())));
         let changed = self.versions_of.set(key, versions.collect());
-        wake.watches |= self.follow_kinds(&changed);
+        self.follow_kinds(&changed, wake);
     }
 
     fn forget_class(&mut self, key: &ClassKey, wake: &mut Wake) {
@@ -336,17 +385,14 @@ impl Index {
         self.follow_pairs(&changed);
         self.templates_of.remove(key);
         let changed = self.versions_of.remove(key);
-        wake.watches |= self.follow_kinds(&changed);
-        self.awaiting.remove(key);
-        self.ask(key, BTreeSet::new());
+        self.follow_kinds(&changed, wake);
+        self.rest(key);
     }
 
     /// Keeps `namespaces_of` equal to the pairs that exist.
     fn follow_pairs(&mut self, changed: &relation::Changed<Pair>) {
         for (namespace, config) in &changed.appeared {
-            let mut namespaces: BTreeSet<Name> = self.namespaces_of.rights(config).cloned().collect();
-            namespaces.insert(Arc::clone(namespace));
-            self.namespaces_of.set(config, namespaces);
+            self.namespaces_of.add_pair(config, namespace);
         }
         for (namespace, config) in &changed.vanished {
             self.namespaces_of.remove_pair(config, namespace);
@@ -397,7 +443,25 @@ impl Index {
         ]
     }
 
+    // ---- watches ----
+
+    /// What is to be watched besides the fixed kinds. What was known of all else is dropped: it would go stale.
+    ///
+    /// Not dropped before, because what is taken up again in between is not listed again.
+    pub fn watched(&mut self) -> Watched {
+        let watched = Watched { secrets: self.secrets_in_use(), kinds: self.kinds_in_use() };
+        self.secrets.retain(|secret, _| watched.secrets.contains(secret));
+        self.kinds.retain(|kind, _| watched.kinds.contains_key(kind));
+        watched
+    }
+
     // ---- waiting ----
+
+    /// The class neither asks nor awaits anything.
+    fn rest(&mut self, key: &ClassKey) {
+        self.awaiting.remove(key);
+        self.ask(key, BTreeSet::new());
+    }
 
     /// What `awaited` stands for is there. Wakes the classes that waited for nothing else.
     fn arrived(&mut self, awaited: &Awaited, wake: &mut Wake) {

@@ -8,7 +8,7 @@ use std::{
 use k8s_openapi::ByteString;
 
 use super::{
-    Index,
+    Awaited, Index,
     config::Selection,
     keys::{Name, SecretKey},
     wake::Wake,
@@ -46,15 +46,16 @@ impl Index {
     }
 
     /// The Secrets to watch.
-    #[must_use]
-    pub fn secrets_in_use(&self) -> HashSet<SecretKey> {
+    pub(super) fn secrets_in_use(&self) -> HashSet<SecretKey> {
         self.secret_of.all_rights().cloned().collect()
     }
 
     /// A Namespace was created or changed.
     pub fn apply_namespace(&mut self, name: &Name, labels: BTreeMap<String, String>) -> Wake {
         let before = self.namespaces.insert(Arc::clone(name), labels);
-        self.wake_flipped_by_labels(name, before.as_ref())
+        let mut wake = self.wake_flipped_by_labels(name, before.as_ref());
+        self.arrived(&Awaited::Namespace(Arc::clone(name)), &mut wake);
+        wake
     }
 
     /// A Namespace is gone.
@@ -81,7 +82,7 @@ impl Index {
         for config in self.namespaces_of.lefts(namespace) {
             let Some(entry) = self.configs.get(config) else { continue };
             let selection = &entry.config.selection;
-            if selection.selects(before) != selection.selects(after) {
+            if selection.verdict(before) != selection.verdict(after) {
                 wake.classes.extend(self.pairs.lefts(&(Arc::clone(namespace), Arc::clone(config))).cloned());
             }
         }
@@ -93,7 +94,7 @@ impl Index {
         let Some(entry) = self.configs.get(config) else { return };
         for namespace in self.namespaces_of.rights(config) {
             let labels = self.namespaces.get(namespace);
-            if before.selects(labels) != entry.config.selection.selects(labels) {
+            if before.verdict(labels) != entry.config.selection.verdict(labels) {
                 wake.classes.extend(self.pairs.lefts(&(Arc::clone(namespace), Arc::clone(config))).cloned());
             }
         }

@@ -1,10 +1,13 @@
 //! Questions: which class asks what, what is being asked, and how it ended.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::Arc,
+};
 
 use super::{
     Awaited, Index,
-    config::Discovered,
+    config::{ConfigEntry, Discovered},
     keys::{ClassKey, Job, Name},
     wake::Wake,
 };
@@ -33,8 +36,10 @@ pub struct QuestionEntry {
     pub outcome: Option<QuestionOutcome>,
     /// Why the next call is made.
     pub(super) cause: Cause,
-    /// Whether the first call has been asked for, so that further classes wait for the same one.
+    /// Whether a call is under way or about to be, so that further classes wait for the same one.
     pub(super) is_asked: bool,
+    /// Whether the answer is no longer at hand, so that the question counts as open.
+    pub(super) is_reopened: bool,
 }
 
 /// A call that is due.
@@ -73,7 +78,12 @@ impl Index {
                 })
             }
             Job::Question(key) => {
-                let entry = self.questions.get(key)?;
+                let entry = self.questions.get_mut(key)?;
+                entry.is_asked = true;
+                // The handler may have got another timeout or failure policy, which wakes no class.
+                if let Some(question) = present(&self.configs, &entry.question) {
+                    entry.question = question;
+                }
                 Some(Call::Question { question: entry.question.clone(), cause: entry.cause })
             }
         }
@@ -98,6 +108,8 @@ impl Index {
             QuestionOutcome::Answered(_) => Cause::Refresh,
             QuestionOutcome::Failed(_) | QuestionOutcome::Ignored => Cause::Probe,
         };
+        entry.is_asked = false;
+        entry.is_reopened = false;
         let before = entry.outcome.replace(outcome);
         if before.is_some() && before != entry.outcome {
             wake.classes.extend(self.asks.lefts(&key).cloned());
@@ -109,8 +121,7 @@ impl Index {
     /// Notes that the answer to a question is no longer at hand, so that it counts as open.
     pub fn reopen(&mut self, key: QuestionKey) {
         if let Some(entry) = self.questions.get_mut(&key) {
-            entry.outcome = None;
-            entry.is_asked = false;
+            entry.is_reopened = true; // the outcome stays: others were told of it, and a new one is news to them
         }
     }
 
@@ -132,6 +143,7 @@ impl Index {
             outcome: None,
             cause,
             is_asked: false,
+            is_reopened: false,
         });
         entry.question = question; // the timeout and the failure policy are no part of the key
         entry
@@ -151,4 +163,13 @@ impl Index {
     pub fn last_discovery(&self, name: &str) -> Option<&Discovered> {
         self.configs.get(name)?.discovered.as_ref()
     }
+}
+
+/// The question as the handler's present registration has it; `None` when it is another one by now.
+fn present(configs: &HashMap<Name, ConfigEntry>, question: &Question) -> Option<Question> {
+    let entry = configs.get(&question.extension.name)?;
+    let handler = entry.registration.as_ref()?.handlers.get(&question.handler)?;
+    // The merged settings win over those of the config, so merging once more changes nothing.
+    let present = Question::new(Arc::clone(&entry.config.extension), handler, &question.settings).ok()?;
+    (present.key() == question.key()).then_some(present)
 }

@@ -49,6 +49,13 @@ impl<L: Clone + Eq + Hash + Ord, R: Clone + Eq + Hash + Ord> Relation<L, R> {
         self.set(left, BTreeSet::new())
     }
 
+    /// Adds one pair.
+    pub fn add_pair(&mut self, left: &L, right: &R) {
+        if self.rights.entry(left.clone()).or_default().insert(right.clone()) {
+            self.link(left, right);
+        }
+    }
+
     /// Takes one pair out and says whether it was there and was the last of `left`.
     pub fn remove_pair(&mut self, left: &L, right: &R) -> bool {
         let Some(rights) = self.rights.get_mut(left) else { return false };
@@ -134,7 +141,8 @@ mod tests {
     fn nothing_is_left_of_what_is_removed() {
         let mut relation = Relation::default();
         relation.set(&"one", BTreeSet::from([1, 2]));
-        relation.set(&"two", BTreeSet::from([2]));
+        relation.add_pair(&"two", &2);
+        relation.add_pair(&"two", &2);
         assert!(!relation.remove_pair(&"one", &1));
         assert!(relation.remove_pair(&"one", &2));
         assert!(!relation.remove_pair(&"one", &2));

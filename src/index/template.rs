@@ -82,8 +82,7 @@ impl KindEntry {
 
 impl Index {
     /// The kinds of template to watch, each with the versions in which classes name it.
-    #[must_use]
-    pub fn kinds_in_use(&self) -> BTreeMap<GroupKind, BTreeSet<Name>> {
+    pub(super) fn kinds_in_use(&self) -> BTreeMap<GroupKind, BTreeSet<Name>> {
         let mut kinds: BTreeMap<GroupKind, BTreeSet<Name>> = BTreeMap::new();
         for (kind, version) in self.versions_of.all_rights() {
             kinds.entry(kind.clone()).or_default().insert(Arc::clone(version));
@@ -91,22 +90,12 @@ impl Index {
         kinds
     }
 
-    /// Keeps `kinds` equal to what classes use, and says whether other kinds or versions are to be watched.
-    pub(super) fn follow_kinds(&mut self, changed: &Changed<(GroupKind, Name)>) -> bool {
+    /// Takes up the kinds that classes use now. Those that none uses any more go with [`Index::watched`].
+    pub(super) fn follow_kinds(&mut self, changed: &Changed<(GroupKind, Name)>, wake: &mut Wake) {
         for (kind, _) in &changed.appeared {
             self.kinds.entry(kind.clone()).or_insert_with(KindEntry::new);
         }
-        let used: HashSet<&GroupKind> = if changed.vanished.is_empty() {
-            HashSet::new()
-        } else {
-            self.versions_of.all_rights().map(|(kind, _)| kind).collect()
-        };
-        for (kind, _) in &changed.vanished {
-            if !used.contains(kind) {
-                self.kinds.remove(kind);
-            }
-        }
-        !changed.appeared.is_empty() || !changed.vanished.is_empty()
+        wake.watches |= !changed.appeared.is_empty() || !changed.vanished.is_empty();
     }
 
     /// The kind is served, as this resource.
@@ -149,12 +138,29 @@ impl Index {
 
     /// A template was created or changed.
     pub fn apply_template(&mut self, key: &TemplateKey, template: Template) -> Wake {
+        let held = self.template(key).map(revision);
+        if held.is_some_and(|held| revision(&template).is_older_than(held)) {
+            return Wake::default();
+        }
+        self.put_template(key, template)
+    }
+
+    /// The answer to a read or write of ours shows a template. Only the watch says that one came or went: this answer
+    /// may be late.
+    pub fn update_template(&mut self, key: &TemplateKey, template: Template) -> Wake {
+        match self.template(key) {
+            Some(held) if held.uid == template.uid => self.apply_template(key, template),
+            _ => Wake::default(),
+        }
+    }
+
+    fn put_template(&mut self, key: &TemplateKey, template: Template) -> Wake {
         let mut wake = Wake::default();
         let Some(entry) = self.kinds.get_mut(&key.kind) else { return wake };
         let place = (Arc::clone(&key.namespace), Arc::clone(&key.name));
         let held = entry.objects.get(&place);
-        if held.is_some_and(|held| revision(&template).is_older_than(revision(held))) {
-            return wake;
+        if held.is_none_or(|held| held.uid != template.uid) {
+            entry.refused.remove(&place);
         }
         let is_same =
             held.is_some_and(|held| held.uid == template.uid && held.is_deleting == template.is_deleting);
@@ -199,8 +205,9 @@ impl Index {
         for (namespace, name) in gone {
             wake.extend(self.delete_template(&TemplateKey { kind: kind.clone(), namespace, name }));
         }
+        // As listed: see `reset_configs`.
         for (key, template) in templates {
-            wake.extend(self.apply_template(&key, template));
+            wake.extend(self.put_template(&key, template));
         }
         self.arrived(&Awaited::Kind(kind.clone()), &mut wake);
         wake
@@ -212,11 +219,14 @@ impl Index {
         self.kinds.get(&key.kind)?.objects.get(&(Arc::clone(&key.namespace), Arc::clone(&key.name)))
     }
 
-    /// Notes whether the owner references of a template can be written; `Some` says why not.
-    pub fn template_refused(&mut self, key: &TemplateKey, why: Option<Arc<str>>) -> Wake {
+    /// Notes whether the owner references of the template with this UID can be written; `Some` says why not.
+    pub fn template_refused(&mut self, key: &TemplateKey, uid: &str, why: Option<Arc<str>>) -> Wake {
         let mut wake = Wake::default();
         let Some(entry) = self.kinds.get_mut(&key.kind) else { return wake };
         let place = (Arc::clone(&key.namespace), Arc::clone(&key.name));
+        if entry.objects.get(&place).is_none_or(|held| *held.uid != *uid) {
+            return wake;
+        }
         let before = match &why {
             Some(why) => entry.refused.insert(place, Arc::clone(why)),
             None => entry.refused.remove(&place),

@@ -1,1 +1,5 @@
+//! The promises of the reverse index, one by one. Whole histories against a model are in `model`.
 
+mod model;
+mod promises;
+mod recovery;

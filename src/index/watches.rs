@@ -24,7 +24,7 @@ use parking_lot::Mutex;
 use tokio::{sync::Notify, task::JoinHandle};
 
 use super::{
-    Index,
+    Index, Watched,
     class::Class,
     config::Config,
     driver::{Feed, drive},
@@ -88,7 +88,7 @@ async fn follow(client: Client, shared: Shared) {
     let mut secrets: HashMap<SecretKey, Running> = HashMap::new();
     let mut kinds: HashMap<GroupKind, KindWatch> = HashMap::new();
     loop {
-        let (used_secrets, used_kinds) = shared.with(|index| (index.secrets_in_use(), index.kinds_in_use()));
+        let Watched { secrets: used_secrets, kinds: used_kinds } = shared.with(Index::watched);
         secrets.retain(|key, _| used_secrets.contains(key));
         for key in used_secrets {
             secrets

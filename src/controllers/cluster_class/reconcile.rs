@@ -59,7 +59,8 @@ async fn step(key: &ClassKey, ctx: &Context) -> Result<bool, Error> {
         Change::Patch(body) => write(ctx, class, &desired, body).await?,
     };
     if is_done {
-        remember(ctx, class, Evaluated { inputs, desired: Arc::new(desired.without_list()) });
+        let evaluated = Evaluated { inputs, desired: Arc::new(desired.without_list()) };
+        ctx.shared.with(|index| index.evaluated(class, evaluated));
     }
     Ok(is_done)
 }
@@ -135,21 +136,10 @@ async fn write(ctx: &Context, class: &Class, desired: &Desired, body: Value) -> 
     let written = desired.variables.as_ref().and_then(|variables| variables.digest);
     let accepted = written.zip(seen.observed.variables).filter(|_| is_done);
     ctx.shared.change(|index| {
-        let wake = index.apply_class(seen);
-        if let (Some(entry), Some(accepted)) =
-            (index.class_mut(&class.key).filter(|entry| entry.class.uid == class.uid), accepted)
-        {
-            entry.accepted = Some(accepted);
+        if let Some((written, shown)) = accepted {
+            index.accepted(class, written, shown);
         }
-        wake
+        index.update_class(seen)
     });
     Ok(is_done)
-}
-
-fn remember(ctx: &Context, class: &Class, evaluated: Evaluated) {
-    ctx.shared.with(|index| {
-        if let Some(entry) = index.class_mut(&class.key).filter(|entry| entry.class.uid == class.uid) {
-            entry.evaluated = Some(evaluated);
-        }
-    });
 }

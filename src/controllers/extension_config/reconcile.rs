@@ -77,6 +77,6 @@ async fn write(ctx: &Context, config: &Config, what: &'static str, body: Value) 
         Written::Conflict(object) => (false, object),
         Written::Gone => return Ok(true), // its deletion is an event of its own
     };
-    ctx.shared.change(|index| index.apply_config(Config::parse(object)));
+    ctx.shared.change(|index| index.update_config(Config::parse(object)));
     Ok(is_done)
 }

@@ -51,10 +51,11 @@ pub async fn reconcile(key: TemplateKey, ctx: &Context, pace: &Pace) -> Result<O
         if !plan.is_urgent && !wait.is_zero() {
             return Ok(Outcome::After(wait));
         }
+        let uid = Arc::clone(&plan.template.uid);
         let sent = send(&key, plan, ctx).await;
         pace.written(&key, ctx.clock.now());
         let why = sent.as_ref().err().map(|error| chain(error).into());
-        ctx.shared.change(|index| index.template_refused(&key, why));
+        ctx.shared.change(|index| index.template_refused(&key, &uid, why));
         if sent? {
             break;
         }
@@ -80,6 +81,6 @@ async fn send(key: &TemplateKey, plan: Plan, ctx: &Context) -> Result<bool, Erro
         Written::Conflict(object) => (false, object),
         Written::Gone => return Ok(true), // its deletion is an event of its own
     };
-    ctx.shared.change(|index| index.apply_template(key, Template::of(&object.metadata)));
+    ctx.shared.change(|index| index.update_template(key, Template::of(&object.metadata)));
     Ok(is_done)
 }
