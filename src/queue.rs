@@ -29,9 +29,9 @@ pub struct Backoff {
 
 impl Backoff {
     /// What the controllers use for failed writes: 1 s, doubling to 1 min.
-    pub const WRITES: Self = Self { first: Duration::from_secs(1), cap: Duration::from_secs(60) };
+    pub const WRITES: Self = Self { first: Duration::from_secs(1), cap: Duration::from_mins(1) };
     /// What failed calls use: 5 s, doubling to 5 min.
-    pub const CALLS: Self = Self { first: Duration::from_secs(5), cap: Duration::from_secs(300) };
+    pub const CALLS: Self = Self { first: Duration::from_secs(5), cap: Duration::from_mins(5) };
 
     /// The wait after this many failures in a row, at least one.
     #[must_use]

@@ -39,16 +39,16 @@ pub(crate) struct Object(pub(crate) Value);
 /// An `ExtensionConfig` that serves every namespace; generation 1.
 pub(crate) fn config(name: &str) -> Object {
     let spec = json!({ "clientConfig": { "url": format!("https://{name}.test") } });
-    object(json!({ "name": name }), spec)
+    object(json!({ "name": name }), &spec)
 }
 
 /// A `ClusterClass` without anything in it; generation 1.
 pub(crate) fn class(key: &str) -> Object {
     let (namespace, name) = key.split_once('/').unwrap();
-    object(json!({ "namespace": namespace, "name": name }), json!({}))
+    object(json!({ "namespace": namespace, "name": name }), &json!({}))
 }
 
-fn object(mut metadata: Value, spec: Value) -> Object {
+fn object(mut metadata: Value, spec: &Value) -> Object {
     let place = metadata["namespace"].as_str().map(|namespace| format!("{namespace}-")).unwrap_or_default();
     metadata["uid"] = format!("uid-{place}{}", metadata["name"].as_str().unwrap()).into();
     metadata["generation"] = 1.into();
@@ -138,19 +138,19 @@ impl Object {
 
     /// With a further patch whose variables come from `handler`.
     pub(crate) fn asking(self, handler: &str) -> Self {
-        self.patched(json!({ "discoverVariablesExtension": handler }))
+        self.patched(&json!({ "discoverVariablesExtension": handler }))
     }
 
     pub(crate) fn asking_with(self, handler: &str, setting: &str, value: &str) -> Self {
-        self.patched(json!({ "discoverVariablesExtension": handler, "settings": { setting: value } }))
+        self.patched(&json!({ "discoverVariablesExtension": handler, "settings": { setting: value } }))
     }
 
     pub(crate) fn generating_with(self, handler: &str) -> Self {
-        self.patched(json!({ "generatePatchesExtension": handler }))
+        self.patched(&json!({ "generatePatchesExtension": handler }))
     }
 
     pub(crate) fn validating_with(self, handler: &str) -> Self {
-        self.patched(json!({ "validateTopologyExtension": handler }))
+        self.patched(&json!({ "validateTopologyExtension": handler }))
     }
 
     pub(crate) fn upgrading_with(mut self, handler: &str) -> Self {
@@ -158,7 +158,7 @@ impl Object {
         self
     }
 
-    fn patched(mut self, external: Value) -> Self {
+    fn patched(mut self, external: &Value) -> Self {
         let patches = &mut self.0["spec"]["patches"];
         let mut all = patches.as_array().cloned().unwrap_or_default();
         all.push(json!({ "name": format!("patch-{}", all.len()), "external": external }));

@@ -46,7 +46,7 @@ pub struct Gathered {
 #[derive(Clone, Debug)]
 pub enum Known {
     /// The answer: which question it is to, and the digest of its content.
-    Answer(Question, Digest),
+    Answer(Box<Question>, Digest),
     /// Nothing, and that counts as no variables, by the handler's failure policy.
     Nothing,
     /// Why there is no answer.
@@ -140,7 +140,7 @@ impl Index {
                         }
                         return;
                     }
-                    Some(QuestionOutcome::Answered(digest)) => Known::Answer(question, *digest),
+                    Some(QuestionOutcome::Answered(digest)) => Known::Answer(Box::new(question), *digest),
                     Some(QuestionOutcome::Ignored) => Known::Nothing,
                     Some(QuestionOutcome::Failed(why)) => Known::Failed(Arc::clone(why)),
                 }

@@ -148,23 +148,16 @@ impl Index {
             self.clocked.remove(&Job::Discovery(Arc::clone(&name)));
         }
         let cause = self.cause();
-        let flipped = match self.configs.get_mut(&name) {
-            Some(entry) => {
-                if is_worth_a_look(&entry.config, &config) {
-                    wake.configs.insert(Arc::clone(&name));
-                }
-                let before = entry.config.selection.clone();
-                entry.update(config);
-                Some(before)
-            }
-            None => {
+        if let Some(entry) = self.configs.get_mut(&name) {
+            if is_worth_a_look(&entry.config, &config) {
                 wake.configs.insert(Arc::clone(&name));
-                self.configs.insert(Arc::clone(&name), ConfigEntry::new(config, cause));
-                None
             }
-        };
-        if let Some(before) = flipped {
+            let before = entry.config.selection.clone();
+            entry.update(config);
             self.wake_flipped_by_selector(&name, &before, &mut wake);
+        } else {
+            wake.configs.insert(Arc::clone(&name));
+            self.configs.insert(Arc::clone(&name), ConfigEntry::new(config, cause));
         }
         self.tell(&name, &mut wake);
         wake
@@ -183,9 +176,13 @@ impl Index {
         let listed: HashSet<Name> = configs.iter().map(|config| Arc::clone(&config.name)).collect();
         let gone: Vec<Name> = self.configs.keys().filter(|name| !listed.contains(*name)).cloned().collect();
         let mut wake = Wake::default();
-        gone.iter().for_each(|name| wake.extend(self.delete_config(name)));
+        for name in &gone {
+            wake.extend(self.delete_config(name));
+        }
         // As listed, be it older than what is held: the API server may have been set back.
-        configs.into_iter().for_each(|config| wake.extend(self.put_config(config)));
+        for config in configs {
+            wake.extend(self.put_config(config));
+        }
         wake
     }
 
@@ -326,9 +323,13 @@ impl Index {
         let listed: HashSet<ClassKey> = classes.iter().map(|class| class.key.clone()).collect();
         let gone: Vec<ClassKey> = self.classes.keys().filter(|key| !listed.contains(*key)).cloned().collect();
         let mut wake = Wake::default();
-        gone.iter().for_each(|key| wake.extend(self.delete_class(key)));
+        for key in &gone {
+            wake.extend(self.delete_class(key));
+        }
         // As listed: see `reset_configs`.
-        classes.into_iter().for_each(|class| wake.extend(self.put_class(class)));
+        for class in classes {
+            wake.extend(self.put_class(class));
+        }
         wake
     }
 

@@ -70,8 +70,12 @@ impl Index {
         let gone: Vec<Name> =
             self.namespaces.keys().filter(|name| !listed.contains(*name)).cloned().collect();
         let mut wake = Wake::default();
-        gone.iter().for_each(|name| wake.extend(self.delete_namespace(name)));
-        namespaces.into_iter().for_each(|(name, labels)| wake.extend(self.apply_namespace(&name, labels)));
+        for name in &gone {
+            wake.extend(self.delete_namespace(name));
+        }
+        for (name, labels) in namespaces {
+            wake.extend(self.apply_namespace(&name, labels));
+        }
         wake
     }
 

@@ -33,14 +33,12 @@ impl<L, R> Default for Relation<L, R> {
 impl<L: Clone + Eq + Hash + Ord, R: Clone + Eq + Hash + Ord> Relation<L, R> {
     /// Replaces the rights of `left`.
     pub fn set(&mut self, left: &L, rights: BTreeSet<R>) -> Changed<R> {
-        let old = if rights.is_empty() {
-            self.rights.remove(left)
-        } else {
-            self.rights.insert(left.clone(), rights.clone())
-        }
-        .unwrap_or_default();
+        let old = self.rights.remove(left).unwrap_or_default();
         let appeared = rights.difference(&old).filter(|right| self.link(left, right)).cloned().collect();
         let vanished = old.difference(&rights).filter(|right| self.unlink(left, right)).cloned().collect();
+        if !rights.is_empty() {
+            self.rights.insert(left.clone(), rights);
+        }
         Changed { appeared, vanished }
     }
 

@@ -88,7 +88,9 @@ impl Shared {
             self.follow_clocked(index.clocked_len());
             (wake, index.sizes())
         };
-        sizes.into_iter().for_each(|(what, size)| self.metrics.index_size(what, size));
+        for (what, size) in sizes {
+            self.metrics.index_size(what, size);
+        }
         self.pass_on(wake);
     }
 
@@ -116,9 +118,15 @@ impl Shared {
                 self.metrics.forget_extension(&gone.name);
             }
         }
-        configs.into_iter().for_each(|key| self.queues.configs.add(key));
-        classes.into_iter().for_each(|key| self.queues.classes.add(key));
-        templates.into_iter().for_each(|key| self.queues.templates.add_after(key, template_owners::GATHER));
+        for key in configs {
+            self.queues.configs.add(key);
+        }
+        for key in classes {
+            self.queues.classes.add(key);
+        }
+        for key in templates {
+            self.queues.templates.add_after(key, template_owners::GATHER);
+        }
         if watches {
             self.watches.notify_one();
         }

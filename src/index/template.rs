@@ -227,11 +227,12 @@ impl Index {
         if entry.objects.get(&place).is_none_or(|held| *held.uid != *uid) {
             return wake;
         }
-        let before = match &why {
-            Some(why) => entry.refused.insert(place, Arc::clone(why)),
+        let is_new = entry.refused.get(&place) != why.as_ref();
+        match why {
+            Some(why) => entry.refused.insert(place, why),
             None => entry.refused.remove(&place),
         };
-        if before != why {
+        if is_new {
             wake.classes.extend(self.templates_of.lefts(key).cloned());
         }
         wake
@@ -271,8 +272,12 @@ impl Index {
         let listed: HashSet<Name> = crds.iter().map(|(name, _)| Arc::clone(name)).collect();
         let gone: Vec<Name> = self.crds.keys().filter(|name| !listed.contains(*name)).cloned().collect();
         let mut wake = Wake::default();
-        gone.iter().for_each(|name| wake.extend(self.delete_crd(name)));
-        crds.into_iter().for_each(|(name, labels)| wake.extend(self.apply_crd(&name, labels)));
+        for name in &gone {
+            wake.extend(self.delete_crd(name));
+        }
+        for (name, labels) in crds {
+            wake.extend(self.apply_crd(&name, labels));
+        }
         wake
     }
 

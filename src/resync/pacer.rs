@@ -57,7 +57,7 @@ impl Pacer {
 mod tests {
     use super::*;
 
-    const PERIOD: Duration = Duration::from_secs(600);
+    const PERIOD: Duration = Duration::from_mins(10);
 
     /// The times of the first releases, in seconds since the start, with `count` questions.
     fn releases(pacer: &mut Pacer, start: Instant, until: Duration) -> Vec<f64> {
@@ -96,7 +96,7 @@ mod tests {
         let start = Instant::now();
         let mut pacer = Pacer::new(PERIOD, start);
         pacer.resize(start, 100);
-        pacer.release(start + Duration::from_secs(300));
+        pacer.release(start + Duration::from_mins(5));
         assert_eq!(pacer.due(), Some(start + Duration::from_secs(306)));
     }
 

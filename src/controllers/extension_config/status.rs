@@ -15,10 +15,8 @@ use super::{
 pub fn after(state: &State, now: Timestamp) -> Option<Value> {
     let observed = state.config.object.status.clone().unwrap_or_default();
     let mut desired = observed.clone();
-    if !state.config.is_paused {
-        if !judge(state, &mut desired, now) {
-            return None;
-        }
+    if !state.config.is_paused && !judge(state, &mut desired, now) {
+        return None;
     }
     let paused = conditions::paused(KIND, state.config.is_paused, Some(state.config.generation));
     conditions::set(&mut desired.conditions, paused, now);
