@@ -7,12 +7,12 @@ use rcgen::{
     KeyUsagePurpose, date_time_ymd,
 };
 use rstest::rstest;
-use rustls_pki_types::CertificateDer;
+use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
 use similar_asserts::assert_eq;
 
 use super::super::client::{Cause, Options};
 use super::super::error::Failure;
-use super::super::tests::in_process::{Behaviour, Certificate, InProcess};
+use super::super::tests::in_process::{Behaviour, Certificate, InProcess, START};
 use super::{CertificateProblem, Identity, IdentityError};
 
 const NAME: &str = "ext.test";
@@ -239,6 +239,28 @@ async fn refused_for_its_real_reason(
     assert_eq!(judged(&certificate, &bundle).await, Err(expected));
 }
 
+/// webpki looks at time and purpose first, so that only a direct question shows that they are asked for here too.
+#[rstest]
+#[case::expired(expired(as_ca(leaf(&[NAME]))))]
+#[case::not_yet_valid(of_the_future(as_ca(leaf(&[NAME]))))]
+#[case::only_for_clients(only_for_clients(as_ca(leaf(&[NAME]))))]
+fn standing_in_the_bundle_is_not_enough(#[case] params: CertificateParams) {
+    let certificate = Certificate::self_signed(params).chain.remove(0);
+    let start: jiff::Timestamp = START.parse().unwrap();
+    let now = UnixTime::since_unix_epoch(start.duration_since(jiff::Timestamp::UNIX_EPOCH).unsigned_abs());
+    let bundle = super::ca_leaf::Bundle { certificates: std::slice::from_ref(&certificate), now };
+    let judged = bundle.vouch(&certificate, &[], &ServerName::try_from(NAME).unwrap());
+    assert!(
+        matches!(
+            judged,
+            Err(CertificateProblem::Expired { .. }
+                | CertificateProblem::NotYetValid { .. }
+                | CertificateProblem::NotForServers)
+        ),
+        "{judged:?}"
+    );
+}
+
 #[rstest]
 #[case::words("not a certificate")]
 #[case::blank(" \n")]
@@ -271,7 +293,7 @@ fn a_long_list_of_names_is_cut() {
     assert!(text.ends_with("n8.test, n9.test, …, not for ext.test"), "{text}");
 }
 
-/// Certificates that the server saw of us, as PEM-less DER.
+/// The certificates that the server saw of us.
 fn shown(server: &InProcess) -> Vec<Option<CertificateDer<'static>>> {
     server.connected.lock().clone()
 }
