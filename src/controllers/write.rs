@@ -106,7 +106,6 @@ impl Write<'_> {
                 Ok(Written::Gone)
             }
             Err(error) if has_code(&error, 409) => {
-                metrics.written(kind, "conflict");
                 metrics.conflict(kind);
                 let fresh = api.get_opt(name).await;
                 let fresh = fresh.map_err(|source| Error::Read {

@@ -20,7 +20,7 @@ pub fn after(state: &State, now: Timestamp) -> Option<Value> {
     }
     let paused = conditions::paused(KIND, state.config.is_paused, Some(state.config.generation));
     conditions::set(&mut desired.conditions, paused, now);
-    (desired != observed).then(|| body(&desired))
+    (desired != observed).then(|| body(&observed, &desired))
 }
 
 /// Sets handlers and `Discovered`, unless it is too early for that.
@@ -56,11 +56,17 @@ fn remarks(state: &State) -> String {
     remarks.join("; ")
 }
 
-fn body(status: &ExtensionConfigStatus) -> Value {
-    // Written out one by one: an empty list must be in the patch, or stale entries would stay.
-    let mut body = json!({ "status": { "conditions": status.conditions, "handlers": status.handlers } });
-    if let Some(deprecated) = &status.deprecated {
-        body["status"]["deprecated"] = json!(deprecated);
+/// What differs, field by field; a list goes out whole, also an empty one, so that stale entries vanish.
+fn body(observed: &ExtensionConfigStatus, desired: &ExtensionConfigStatus) -> Value {
+    let mut status = json!({});
+    if desired.conditions != observed.conditions {
+        status["conditions"] = json!(desired.conditions);
     }
-    body
+    if desired.handlers != observed.handlers {
+        status["handlers"] = json!(desired.handlers);
+    }
+    if desired.deprecated != observed.deprecated {
+        status["deprecated"] = json!(desired.deprecated);
+    }
+    json!({ "status": status })
 }
