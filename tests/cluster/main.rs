@@ -1,6 +1,9 @@
 //! The manager on a real API server, with extensions over real TLS.
 
 mod fixtures;
+mod gate;
+mod hands;
 mod world;
 
 mod size_a;
+mod writes;

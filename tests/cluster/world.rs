@@ -20,6 +20,8 @@ use serde_json::Value;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use crate::gate::Gate;
+
 /// How long anything may take that a test waits for.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
 
@@ -63,13 +65,17 @@ impl World {
 
     /// Starts a manager that connects to extensions by `dialer`; it stops when it is dropped.
     pub(crate) fn manager_with(&self, options: Options, dialer: Arc<dyn Dial>) -> Result<Running> {
-        let client = Client::try_from(self.user.clone())?;
-        let metrics = Metrics::new();
-        let manager = Manager::new(options, client, dialer, Clock::system(), metrics.clone());
-        let stop = CancellationToken::new();
-        let (shared, health) = (manager.shared(), manager.health());
-        let task = tokio::spawn(manager.run(stop.clone()));
-        Ok(Running { metrics, shared, health, stop, task: Some(task) })
+        Ok(Running::start(options, self.manager_client()?, dialer))
+    }
+
+    /// Starts a manager whose requests to the API server go through `gate`; it stops when it is dropped.
+    pub(crate) fn manager_behind(&self, gate: &Gate, options: Options) -> Result<Running> {
+        let dialer = Arc::new(TcpDialer::new(Arc::new(SystemResolver), None, None));
+        Ok(Running::start(options, gate.before(self.manager_client()?), dialer))
+    }
+
+    fn manager_client(&self) -> Result<Client> {
+        Ok(Client::try_from(self.user.clone())?)
     }
 
     /// Creates an object.
@@ -156,6 +162,15 @@ pub(crate) struct Running {
 }
 
 impl Running {
+    fn start(options: Options, client: Client, dialer: Arc<dyn Dial>) -> Self {
+        let metrics = Metrics::new();
+        let manager = Manager::new(options, client, dialer, Clock::system(), metrics.clone());
+        let stop = CancellationToken::new();
+        let (shared, health) = (manager.shared(), manager.health());
+        let task = tokio::spawn(manager.run(stop.clone()));
+        Self { metrics, shared, health, stop, task: Some(task) }
+    }
+
     /// Stops it and waits for its end.
     pub(crate) async fn stop(mut self) -> Result<()> {
         self.stop.cancel();
