@@ -21,6 +21,11 @@ pub(crate) fn config_at(name: &str, url: &str, ca_bundle: &[u8]) -> ExtensionCon
 
 /// A `ClusterClass` that gets variables from these extensions' `discovervariables` handlers, one patch each.
 pub(crate) fn class(namespace: &str, name: &str, configs: &[&str]) -> ClusterClass {
+    class_at(namespace, name, &Templates::none(), configs)
+}
+
+/// The same with these templates.
+pub(crate) fn class_at(namespace: &str, name: &str, templates: &Templates, configs: &[&str]) -> ClusterClass {
     let patches: Vec<Value> = configs
         .iter()
         .map(|config| {
@@ -31,7 +36,7 @@ pub(crate) fn class(namespace: &str, name: &str, configs: &[&str]) -> ClusterCla
             }})
         })
         .collect();
-    class_with(namespace, name, &Templates::none(), json!({ "patches": patches }))
+    class_with(namespace, name, templates, json!({ "patches": patches }))
 }
 
 /// The templates that a class refers to, one of each kind.

@@ -5,5 +5,5 @@ mod gate;
 mod hands;
 mod world;
 
-mod size_a;
+mod sizes;
 mod writes;

@@ -1,0 +1,281 @@
+//! What it costs to settle, to change one thing and to restart, at the sizes of docs/performance.md: counted by the
+//! extension and by the API server's audit log.
+
+use std::{
+    collections::{BTreeMap, HashSet},
+    time::{Duration, Instant},
+};
+
+use anyhow::Result;
+use kapstan::manager::Options;
+use kapstan_envtest::{AuditEvent, AuditMark, ControlPlane};
+use kapstan_test_extension::{Target, TestExtension, Variables};
+use kube::{
+    Api,
+    api::{Patch, PatchParams},
+};
+use serde_json::json;
+
+use crate::{
+    fixtures::{Templates, class_at, config, is_discovered, is_ready},
+    world::{Running, World},
+};
+
+/// So many objects. Every ten classes share a set of four templates; all classes send the same settings.
+#[derive(Clone, Copy)]
+struct Size {
+    name: &'static str,
+    configs: usize,
+    classes: usize,
+    patches: usize,
+}
+
+const A: Size = Size { name: "A", configs: 20, classes: 10, patches: 2 };
+const B: Size = Size { name: "B", configs: 100, classes: 500, patches: 4 };
+
+impl Size {
+    fn sets(self) -> usize {
+        self.classes.div_ceil(10)
+    }
+
+    /// The classes that ask the extension of one config.
+    fn classes_per_config(self) -> usize {
+        self.classes * self.patches / self.configs
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn size_a_costs_one_call_for_each_question_and_one_write_for_each_object() -> Result<()> {
+    let bench = Bench::start(A).await?;
+    bench.settle().await?;
+    bench.rest().await?;
+    bench.change_settings().await?;
+    bench.restart().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "takes minutes; its figures are in docs/performance.md"]
+async fn size_b_costs_one_call_for_each_question_and_one_write_for_each_object() -> Result<()> {
+    let bench = Bench::start(B).await?;
+    bench.settle().await?;
+    bench.change_settings().await?;
+    bench.restart().await
+}
+
+struct Bench {
+    size: Size,
+    world: World,
+    extension: TestExtension,
+    manager: Running,
+    namespace: String,
+}
+
+impl Bench {
+    async fn start(size: Size) -> Result<Self> {
+        let world = World::start(ControlPlane::builder()).await?;
+        // The same answers whatever the settings, so that a change of settings can leave everything as it is.
+        let variables = Variables::Fixed(Variables::count(10).for_settings(&BTreeMap::new()));
+        let builder = TestExtension::builder().variables(variables).latency(Duration::from_millis(50));
+        let extension = builder.start().await?;
+        let namespace = world.plane.namespace("sizes").await?;
+        let manager = world.manager(Options::default())?;
+        Ok(Self { size, world, extension, manager, namespace })
+    }
+
+    /// Creates everything while the manager runs, and counts until all is ready.
+    async fn settle(&self) -> Result<()> {
+        let Self { size, world, extension, manager, .. } = self;
+        let start = Instant::now();
+        self.create().await?;
+        let created = start.elapsed();
+        self.until_ready().await?;
+        let ready = start.elapsed() - created;
+
+        assert_eq!(extension.calls(discovery()), size.configs as u64);
+        assert_eq!(extension.calls(discover_variables()), size.configs as u64);
+        assert_eq!(self.owner_references().await?, size.classes * 4);
+        let evaluations = manager.metric("kapstan_evaluations_total", &[("kind", "ClusterClass")]);
+        assert!(evaluations <= 2.0 * size.classes as f64, "{evaluations} evaluations of classes");
+        let requests = world.asked(AuditMark::default())?;
+        let writes = count(requests.iter().filter(|event| event.is_write()), kind_of);
+        println!("size {}: created in {created:.1?}, ready {ready:.1?} later", size.name);
+        println!("size {}: settled with writes {writes:?}, {evaluations} evaluations of classes", size.name);
+        assert_eq!(writes.get("extensionconfigs"), Some(&size.configs));
+        assert_eq!(writes.get("clusterclasses"), Some(&size.classes));
+        let templates = writes.get("templates").copied().unwrap_or_default();
+        assert!(templates <= size.sets() * 4 * 3, "{templates} writes to templates");
+        assert_eq!(writes.values().sum::<usize>(), size.configs + size.classes + templates);
+        assert!(requests.iter().all(|event| event.code != Some(409)), "conflicts");
+        assert_one_list_for_each_watch(&requests);
+        assert_no_null(&requests, extension);
+        Ok(())
+    }
+
+    /// A settled system writes, lists and evaluates nothing; its questions are repeated evenly.
+    async fn rest(&self) -> Result<()> {
+        let Self { world, extension, manager, .. } = self;
+        manager.until_idle().await?;
+        let mark = world.plane.audit_mark()?;
+        let evaluations = manager.metric("kapstan_evaluations_total", &[]);
+        let calls = extension.calls_total();
+        // That nothing happens in a minute can only be seen by letting it pass.
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        assert_eq!(world.writes(mark)?, []);
+        let lists = world.asked(mark)?.into_iter().filter(|event| event.verb == "list").count();
+        assert_eq!(lists, 0);
+        assert_eq!(manager.metric("kapstan_evaluations_total", &[]).to_bits(), evaluations.to_bits());
+        // 40 questions in ten minutes: four in a minute, and one more at the edge.
+        let repeated = extension.calls_total() - calls;
+        assert!((3..=5).contains(&repeated), "{repeated} calls in a settled minute");
+        Ok(())
+    }
+
+    /// Other settings of one config, the same answers: it is asked, and nobody else is concerned.
+    async fn change_settings(&self) -> Result<()> {
+        let Self { size, world, extension, manager, .. } = self;
+        manager.until_idle().await?;
+        let mark = world.plane.audit_mark()?;
+        let evaluations = manager.metric("kapstan_evaluations_total", &[("kind", "ClusterClass")]);
+        let asked = extension.calls(Target::Under("/ext-0".to_owned()));
+        let configs: Api<kapstan_api::extension_config::ExtensionConfig> = Api::all(world.client.clone());
+        let patch = Patch::Merge(json!({ "spec": { "settings": { "region": "north" } } }));
+        configs.patch("ext-0", &PatchParams::default(), &patch).await?;
+        world.until_config("ext-0", is_discovered).await?;
+        extension.until(|counts| counts.calls_of(&Target::Under("/ext-0".to_owned())) >= asked + 2).await;
+        manager.until_idle().await?;
+        let writes = count(world.writes(mark)?.iter(), kind_of);
+        println!(
+            "size {}: settings of one config that {} classes ask: writes {writes:?}",
+            size.name,
+            size.classes_per_config()
+        );
+        assert_eq!(extension.calls(Target::Under("/ext-0".to_owned())), asked + 2);
+        assert_eq!(writes, BTreeMap::from([("extensionconfigs".to_owned(), 1)]));
+        let after = manager.metric("kapstan_evaluations_total", &[("kind", "ClusterClass")]);
+        assert_eq!(after.to_bits(), evaluations.to_bits());
+        Ok(())
+    }
+
+    /// A manager that finds everything settled asks each question once and writes nothing.
+    async fn restart(self) -> Result<()> {
+        let Self { size, world, extension, manager, .. } = self;
+        manager.stop().await?;
+        extension.reset_counts();
+        let mark = world.plane.audit_mark()?;
+        let manager = world.manager(Options::default())?;
+        let questions = 2 * size.configs as u64;
+        extension.until(|counts| counts.total() >= questions).await;
+        manager.until_idle().await?;
+        println!("size {}: restarted with {} calls", size.name, extension.calls_total());
+        let evaluations = manager.metric("kapstan_evaluations_total", &[("kind", "ClusterClass")]);
+        assert!(evaluations <= size.classes as f64, "{evaluations} evaluations of classes");
+        assert_eq!(world.writes(mark)?, []);
+        assert_eq!(asked_paths(&extension).len(), 2 * size.configs);
+        manager.stop().await
+    }
+
+    async fn create(&self) -> Result<()> {
+        let Self { size, world, extension, namespace, .. } = self;
+        for number in 0..size.configs {
+            world.create(&config(&format!("ext-{number}"), extension)).await?;
+        }
+        for number in 0..size.classes {
+            let set = Templates::set(&format!("set-{}", number / 10));
+            if number % 10 == 0 {
+                for (path, template) in set.objects(namespace) {
+                    world.create_at(&path, &template).await?;
+                }
+            }
+            let asked: Vec<String> = (0..size.patches)
+                .map(|patch| format!("ext-{}", (number * size.patches + patch) % size.configs))
+                .collect();
+            let asked: Vec<&str> = asked.iter().map(String::as_str).collect();
+            world.create(&class_at(namespace, &format!("class-{number}"), &set, &asked)).await?;
+        }
+        Ok(())
+    }
+
+    async fn until_ready(&self) -> Result<()> {
+        for number in 0..self.size.configs {
+            self.world.until_config(&format!("ext-{number}"), is_discovered).await?;
+        }
+        for number in 0..self.size.classes {
+            let class = self.world.until_class(&self.namespace, &format!("class-{number}"), is_ready).await?;
+            assert_eq!(class.status.unwrap_or_default().variables.len(), 10, "variables of class-{number}");
+        }
+        Ok(())
+    }
+
+    async fn owner_references(&self) -> Result<usize> {
+        let mut count = 0;
+        for (path, _) in Templates::none().objects(&self.namespace) {
+            let request = kube::core::Request::new(path).list(&kube::api::ListParams::default())?;
+            let list: serde_json::Value = self.world.client.request(request).await?;
+            for item in list["items"].as_array().into_iter().flatten() {
+                count += item["metadata"]["ownerReferences"].as_array().map_or(0, Vec::len);
+            }
+        }
+        Ok(count)
+    }
+}
+
+fn discovery() -> Target {
+    Target::Hook("Discovery".to_owned())
+}
+
+fn discover_variables() -> Target {
+    Target::Hook("DiscoverVariables".to_owned())
+}
+
+fn asked_paths(extension: &TestExtension) -> HashSet<String> {
+    extension.calls_by_path().keys().map(ToString::to_string).collect()
+}
+
+/// The kind that a write was for, all templates taken as one.
+fn kind_of(event: &AuditEvent) -> String {
+    if event.resource.ends_with("templates") { "templates".to_owned() } else { event.resource.clone() }
+}
+
+fn count<'a, K: Ord>(
+    events: impl Iterator<Item = &'a AuditEvent>,
+    key: impl Fn(&AuditEvent) -> K,
+) -> BTreeMap<K, usize> {
+    let mut counts = BTreeMap::new();
+    events.for_each(|event| *counts.entry(key(event)).or_default() += 1);
+    counts
+}
+
+/// Every list is the one with which a watch of the same resource (and field) began.
+fn assert_one_list_for_each_watch(requests: &[AuditEvent]) {
+    let what = |event: &AuditEvent| {
+        (
+            event.group.clone(),
+            event.resource.clone(),
+            event.namespace.clone(),
+            event.parameter("fieldSelector"),
+        )
+    };
+    let lists = count(
+        requests.iter().filter(|event| event.verb == "list" && event.parameter("continue").is_none()),
+        what,
+    );
+    let watches = count(requests.iter().filter(|event| event.verb == "watch"), what);
+    assert_eq!(lists.keys().collect::<Vec<_>>(), watches.keys().collect::<Vec<_>>());
+    assert!(lists.values().all(|count| *count == 1), "{lists:?}");
+}
+
+/// No body that was sent has a `null` in it.
+fn assert_no_null(requests: &[AuditEvent], extension: &TestExtension) {
+    fn has_null(value: &serde_json::Value) -> bool {
+        match value {
+            serde_json::Value::Null => true,
+            serde_json::Value::Array(items) => items.iter().any(has_null),
+            serde_json::Value::Object(fields) => fields.values().any(has_null),
+            _ => false,
+        }
+    }
+    let with_null: Vec<_> =
+        requests.iter().filter(|event| event.body.as_ref().is_some_and(has_null)).collect();
+    assert!(with_null.is_empty(), "{with_null:?}");
+    assert!(extension.bodies_with_null().is_empty());
+}
