@@ -72,6 +72,10 @@ impl Object {
         self.metadata("uid", uid)
     }
 
+    pub(crate) fn with_uid(self, uid: u64) -> Self {
+        self.metadata("uid", format!("uid-{uid}"))
+    }
+
     pub(crate) fn at_generation(self, generation: i64) -> Self {
         self.metadata("generation", generation)
     }
@@ -456,7 +460,7 @@ impl World {
         assert!(index.crds.is_empty());
         assert!(index.roles.is_empty() && index.pairs.is_empty() && index.namespaces_of.is_empty());
         assert!(index.asks.is_empty() && index.awaiting.is_empty() && index.secret_of.is_empty());
-        assert!(index.templates_of.is_empty() && index.versions_of.is_empty() && index.clocked.is_empty());
+        assert!(index.templates_of.is_empty() && index.versions_of.is_empty() && index.clocked.len() == 0);
     }
 
     /// The one question that a class asks.

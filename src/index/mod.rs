@@ -37,7 +37,7 @@ use kapstan_api::{cluster_class::HandlerRole, handler_name};
 
 use self::{
     class::{Class, ClassEntry, Evaluated},
-    config::{Config, ConfigEntry, Discovered, Registration},
+    config::{Config, ConfigEntry, Discovered, Registration, View},
     keys::{ClassKey, GroupKind, Job, Name, SecretKey, TemplateKey},
     place::SecretState,
     question::QuestionEntry,
@@ -239,19 +239,23 @@ impl Index {
         let told = entry.told.replace(view.clone());
         match told {
             Some(told) if !told.differs_as_a_whole(&view) => {
-                let moved = told
-                    .hooks
-                    .keys()
-                    .chain(view.hooks.keys())
-                    .filter(|handler| told.hooks.get(*handler) != view.hooks.get(*handler));
-                for handler in moved {
-                    let role = (Arc::clone(handler), HandlerRole::DiscoverVariables);
-                    wake.classes.extend(self.roles.lefts(&role).cloned());
+                // What looks like the name of a handler of any other config names nothing.
+                if handler_name::is_nameable(name) {
+                    self.wake_askers_of_moved(&told, &view, wake);
                 }
             }
             _ => self.wake_askers_of(name, wake),
         }
         self.arrived(&Awaited::Discovery(Arc::clone(name)), wake);
+    }
+
+    /// Wakes the classes that ask a handler that came, went or serves another hook now.
+    fn wake_askers_of_moved(&self, before: &View, after: &View, wake: &mut Wake) {
+        let handlers = before.hooks.keys().chain(after.hooks.keys());
+        for handler in handlers.filter(|handler| before.hooks.get(*handler) != after.hooks.get(*handler)) {
+            let role = (Arc::clone(handler), HandlerRole::DiscoverVariables);
+            wake.classes.extend(self.roles.lefts(&role).cloned());
+        }
     }
 
     fn wake_askers_of(&self, config: &Name, wake: &mut Wake) {

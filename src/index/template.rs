@@ -165,12 +165,14 @@ impl Index {
         let is_same =
             held.is_some_and(|held| held.uid == template.uid && held.is_deleting == template.is_deleting);
         let has_same_owners = is_same && held.is_some_and(|held| held.owners == template.owners);
+        // Nobody waits for owners of such a template, so all are told of them.
+        let is_unownable = template.is_deleting || entry.refused.contains_key(&place);
         entry.objects.insert(place, template);
         if !self.templates_of.has_right(key) || has_same_owners {
             return wake;
         }
         wake.templates.insert(key.clone());
-        if is_same {
+        if is_same && !is_unownable {
             self.wake_owners_of(key, &mut wake);
         } else {
             wake.classes.extend(self.templates_of.lefts(key).cloned());
