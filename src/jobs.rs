@@ -25,7 +25,11 @@ pub async fn run(ctx: Context, stop: CancellationToken) {
     let jobs = ctx.shared.queues().jobs.clone();
     while let Some(job) = stop.run_until_cancelled(jobs.next()).await {
         ctx.metrics.queue_depth("Call", jobs.len());
-        let Some(call) = ctx.shared.with(|index| index.begin(&job)) else {
+        let begun = ctx.shared.with(|index| {
+            index.asked(&job, ctx.clock.now());
+            index.begin(&job)
+        });
+        let Some(call) = begun else {
             jobs.done(&job, Outcome::Done);
             continue;
         };

@@ -217,9 +217,10 @@ impl ConfigEntry {
         if self.config.generation != config.generation {
             self.cause = Cause::Change;
         }
-        // Its back-off ended without a call while it could not be called, so nothing else would ask again.
-        let is_callable_again = !self.config.can_be_called() && config.can_be_called();
-        self.discovered.take_if(|last| is_callable_again && last.result.is_err());
+        // Neither a back-off nor the clock asks what cannot be called, so what was found before may be stale.
+        if !self.config.can_be_called() && config.can_be_called() {
+            self.discovered = None;
+        }
         self.config = config;
     }
 

@@ -20,6 +20,7 @@ pub mod template;
 pub mod wake;
 pub mod watches;
 
+mod clocked;
 #[cfg(test)]
 pub(crate) mod fixtures;
 pub mod gather;
@@ -34,9 +35,11 @@ use std::{
 };
 
 use kapstan_api::{cluster_class::HandlerRole, handler_name};
+use tokio::time::Instant;
 
 use self::{
     class::{Class, ClassEntry, Evaluated},
+    clocked::Clocked,
     config::{Config, ConfigEntry, Discovered, Registration, View},
     keys::{ClassKey, GroupKind, Job, Name, SecretKey, TemplateKey},
     place::SecretState,
@@ -92,7 +95,7 @@ pub struct Index {
     templates_of: Relation<ClassKey, TemplateKey>,
     versions_of: Relation<ClassKey, (GroupKind, Name)>,
     /// What the clock asks again, in its order.
-    clocked: BTreeSet<Job>,
+    clocked: Clocked,
     is_started: bool,
 }
 
@@ -482,12 +485,15 @@ impl Index {
         self.clocked.len()
     }
 
-    /// The question that the clock repeats after `last`; the first one after the last one.
+    /// The question that was asked longest ago among those that the clock repeats, and when that was.
     #[must_use]
-    pub fn clocked_after(&self, last: Option<&Job>) -> Option<Job> {
-        use std::ops::Bound::{Excluded, Unbounded};
-        let next = last.and_then(|last| self.clocked.range((Excluded(last), Unbounded)).next());
-        next.or_else(|| self.clocked.first()).cloned()
+    pub fn clocked_oldest(&self) -> Option<(Instant, Job)> {
+        self.clocked.oldest().cloned()
+    }
+
+    /// A question is asked now.
+    pub fn asked(&mut self, job: &Job, now: Instant) {
+        self.clocked.asked(job, now);
     }
 }
 

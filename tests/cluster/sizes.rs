@@ -124,9 +124,9 @@ impl Bench {
         let lists = world.asked(mark)?.into_iter().filter(|event| event.verb == "list").count();
         assert_eq!(lists, 0);
         assert_eq!(manager.metric("kapstan_evaluations_total", &[]).to_bits(), evaluations.to_bits());
-        // 40 questions in ten minutes: four in a minute, and one more at the edge.
+        // 40 questions in ten minutes: four in a minute, and one more at the edge; fewer while the answers are young.
         let repeated = extension.calls_total() - calls;
-        assert!((3..=5).contains(&repeated), "{repeated} calls in a settled minute");
+        assert!(repeated <= 5, "{repeated} calls in a settled minute");
         Ok(())
     }
 
