@@ -94,6 +94,16 @@ impl Shared {
         self.pass_on(wake);
     }
 
+    /// Has the owner references of a template looked at: at once where one is outdated, else when more owners may have
+    /// come.
+    pub fn look_at_owners(&self, template: TemplateKey) {
+        if self.with(|index| template_owners::plan::is_outdated(index, &template)) {
+            self.queues.templates.add(template);
+        } else {
+            self.queues.templates.add_after(template, template_owners::GATHER);
+        }
+    }
+
     /// Waits until other Secrets or kinds of template are in use.
     pub async fn watches_changed(&self) {
         self.watches.notified().await;
@@ -125,7 +135,7 @@ impl Shared {
             self.queues.classes.add(key);
         }
         for key in templates {
-            self.queues.templates.add_after(key, template_owners::GATHER);
+            self.look_at_owners(key);
         }
         if watches {
             self.watches.notify_one();

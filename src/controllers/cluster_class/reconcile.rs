@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     controllers::{
-        Context, template_owners,
+        Context,
         write::{Error, Write, Written},
     },
     digest::Digest,
@@ -44,10 +44,7 @@ async fn step(key: &ClassKey, ctx: &Context) -> Result<bool, Error> {
     let Some(gathered) = ctx.shared.with(|index| index.gather(key)) else { return Ok(true) };
     let queues = ctx.shared.queues();
     gathered.jobs.iter().for_each(|job| queues.jobs.add(job.clone()));
-    gathered
-        .unowned
-        .iter()
-        .for_each(|template| queues.templates.add_after(template.clone(), template_owners::GATHER));
+    gathered.unowned.iter().for_each(|template| ctx.shared.look_at_owners(template.clone()));
     if !gathered.open.is_empty() {
         return Ok(true); // the end of the last one is an event
     }

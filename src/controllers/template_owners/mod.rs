@@ -12,7 +12,7 @@ pub mod reconcile;
 /// The kind, as in metrics and messages.
 pub const KIND: &str = "Template";
 
-/// How long a template waits for more owners before its references are written.
+/// How long a template waits for more owners before its references are written, unless one of them is outdated.
 pub const GATHER: Duration = Duration::from_millis(100);
 /// How far apart writes to one template are; owners that come in between go out together. A reference that points to
 /// an owner that is gone does not wait: until it is re-pointed, the garbage collector may take the template.

@@ -4,7 +4,11 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kapstan_api::{cluster_class, owner_references};
 use kube::core::ApiResource;
 
-use crate::index::{Index, keys::TemplateKey, template::Template};
+use crate::index::{
+    Index,
+    keys::{ClassKey, TemplateKey},
+    template::Template,
+};
 
 /// The write that a template needs.
 #[derive(Clone, Debug)]
@@ -39,4 +43,49 @@ pub fn owners(index: &Index, key: &TemplateKey) -> Option<Plan> {
     let owners = owner_references::plan(&template.owners, &wanted)?;
     let is_urgent = owners.iter().zip(&template.owners).any(|(after, before)| after.uid != before.uid);
     Some(Plan { resource: index.resource_of(&key.kind)?, template: template.clone(), owners, is_urgent })
+}
+
+/// Whether a reference on the template points to an earlier object of the name of one of its classes, so that the
+/// garbage collector takes the owner for gone.
+#[must_use]
+pub fn is_outdated(index: &Index, key: &TemplateKey) -> bool {
+    let Some(template) = index.template(key) else { return false };
+    template.owners.iter().filter(|owner| is_class(owner)).any(|owner| {
+        let class = ClassKey { namespace: key.namespace.clone(), name: owner.name.as_str().into() };
+        index.class(&class).is_some_and(|entry| *entry.class.uid != *owner.uid)
+    })
+}
+
+fn is_class(owner: &OwnerReference) -> bool {
+    owner.kind == "ClusterClass"
+        && owner.api_version.split_once('/').is_some_and(|(group, _)| group == cluster_class::GROUP)
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+    use crate::index::fixtures::{World, class, owned_by, owner, template};
+
+    #[rstest]
+    #[case::none(&[], false)]
+    #[case::the_class_as_it_is(&[owner("one", "uid-ns-one")], false)]
+    #[case::the_class_as_it_was(&[owner("one", "gone")], true)]
+    #[case::the_class_as_it_was_beside_a_foreign_owner(&[foreign(), owner("one", "gone")], true)]
+    #[case::a_class_that_is_gone(&[owner("other", "gone")], false)]
+    #[case::a_foreign_owner_of_the_same_name(&[foreign()], false)]
+    fn a_reference_to_an_earlier_object_of_the_name_is_outdated(
+        #[case] owners: &[OwnerReference],
+        #[case] expected: bool,
+    ) {
+        let mut world = World::default();
+        let _ = world.class(class("ns/one").using("MachineTemplate", "t"));
+        let _ = world.kind("MachineTemplate", &[("ns/t", owned_by(owners))]);
+        assert_eq!(is_outdated(&world.index, &template("MachineTemplate", "ns/t")), expected);
+    }
+
+    fn foreign() -> OwnerReference {
+        OwnerReference { api_version: "birds.example/v1".to_owned(), ..owner("one", "foreign") }
+    }
 }
