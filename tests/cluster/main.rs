@@ -6,4 +6,5 @@ mod hands;
 mod world;
 
 mod sizes;
+mod templates;
 mod writes;
