@@ -1,1 +1,6 @@
 //! An in-memory Kubernetes API server in process.
+
+mod clock;
+mod names;
+mod status;
+mod store;
