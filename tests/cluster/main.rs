@@ -5,6 +5,7 @@ mod gate;
 mod hands;
 mod world;
 
+mod classes;
 mod sizes;
 mod templates;
 mod writes;
