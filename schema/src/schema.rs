@@ -1,0 +1,199 @@
+//! The whole schema of a resource.
+
+use std::fmt;
+
+use serde_json::Value;
+
+use crate::error::FieldError;
+use crate::node::{MAX_DEPTH, Node};
+use crate::path::{Path, child};
+use crate::{default, embedded, lists, openapi, parse, prune, structural, validate};
+
+/// The schema of a custom resource, checked.
+#[derive(Clone, Debug)]
+pub struct Schema {
+    root: Node,
+    unknown_keywords: Vec<String>,
+}
+
+/// Why a schema was refused: all mistakes, never none.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SchemaErrors(Vec<FieldError>);
+
+impl SchemaErrors {
+    /// The mistakes, each with its path below the schema's.
+    #[must_use]
+    pub fn errors(&self) -> &[FieldError] {
+        &self.0
+    }
+
+    /// Hands the mistakes over.
+    #[must_use]
+    pub fn into_errors(self) -> Vec<FieldError> {
+        self.0
+    }
+}
+
+impl fmt::Display for SchemaErrors {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, error) in self.0.iter().enumerate() {
+            write!(formatter, "{}{error}", if index == 0 { "" } else { ", " })?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for SchemaErrors {}
+
+impl Schema {
+    /// Reads and checks a schema: the value of `openAPIV3Schema`.
+    ///
+    /// # Errors
+    /// Every rule for schemas of CRDs that is broken. Paths begin with the first keyword, such as
+    /// `properties[spec].type`.
+    pub fn parse(schema: &Value) -> Result<Self, SchemaErrors> {
+        Self::parse_at(schema, "")
+    }
+
+    /// The same, with paths that begin with a prefix, such as `spec.versions[0].schema.openAPIV3Schema`.
+    ///
+    /// # Errors
+    /// As [`Schema::parse`].
+    pub fn parse_at(schema: &Value, path: &str) -> Result<Self, SchemaErrors> {
+        let (root, parser) = parse::parse(schema, path);
+        if !parser.errors.is_empty() {
+            return Err(SchemaErrors(parser.errors));
+        }
+        let mut errors = structural::check(&root, path);
+        if errors.is_empty() {
+            check_defaults(&root, path, &mut errors);
+        }
+        errors.extend(openapi::check(&root, path));
+        if !errors.is_empty() {
+            return Err(SchemaErrors(errors));
+        }
+        Ok(Self { root, unknown_keywords: parser.unknown })
+    }
+
+    /// The top of the tree of types.
+    #[must_use]
+    pub fn root(&self) -> &Node {
+        &self.root
+    }
+
+    /// Paths of keywords in the schema that schemas of CRDs do not have. They have no effect; the API
+    /// server drops them, and refuses them under `fieldValidation=Strict`.
+    #[must_use]
+    pub fn unknown_keywords(&self) -> &[String] {
+        &self.unknown_keywords
+    }
+
+    /// Removes fields that the schema does not know, and nulls that are no value. `apiVersion`, `kind` and
+    /// `metadata` of the object stay as they are. Says which fields were unknown, sorted, in the notation
+    /// of `fieldValidation` (`spec.items[0].name`).
+    pub fn prune(&self, object: &mut Value) -> Vec<String> {
+        if !is_shallow(object) {
+            return Vec::new();
+        }
+        let unknown = prune::unknown_fields(object, &self.root, true);
+        prune::nulls(object, Some(&self.root));
+        prune::embedded_metadata(object, &self.root, true);
+        unknown
+    }
+
+    /// Puts defaults where fields are missing.
+    pub fn default(&self, object: &mut Value) {
+        if is_shallow(object) {
+            default::apply(object, &self.root);
+        }
+    }
+
+    /// Validates a whole object: OpenAPI, embedded resources and list types. With the object as it was
+    /// before, mistakes in parts that did not change are let through, as the API server does on update.
+    ///
+    /// Metadata of the object itself is the caller's business.
+    #[must_use]
+    pub fn validate(&self, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
+        let mut errors = self.validate_openapi(object, old);
+        errors.extend(self.validate_embedded(object));
+        errors.extend(self.validate_lists(object, old));
+        errors
+    }
+
+    /// Only the OpenAPI part of [`Schema::validate`].
+    #[must_use]
+    pub fn validate_openapi(&self, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
+        if let Some(error) = too_deep(object).or_else(|| old.and_then(too_deep)) {
+            return vec![error];
+        }
+        validate::check(object, old, &self.root, "")
+    }
+
+    /// Only the embedded resources of [`Schema::validate`].
+    #[must_use]
+    pub fn validate_embedded(&self, object: &Value) -> Vec<FieldError> {
+        let mut errors = Vec::new();
+        if is_shallow(object) {
+            embedded::check(object, &self.root, &Path::Root, &mut errors);
+        }
+        errors
+    }
+
+    /// Only the uniqueness in sets and map lists of [`Schema::validate`]. Nothing is told when the old
+    /// object broke it too.
+    #[must_use]
+    pub fn validate_lists(&self, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
+        let check = |value: &Value| {
+            let mut errors = Vec::new();
+            if is_shallow(value) {
+                lists::check(value, &self.root, &Path::Root, &mut errors);
+            }
+            errors
+        };
+        match old {
+            Some(old) if !check(old).is_empty() => Vec::new(),
+            _ => check(object),
+        }
+    }
+}
+
+/// Defaults must be pruned and valid themselves.
+fn check_defaults(node: &Node, path: &str, errors: &mut Vec<FieldError>) {
+    let here = child(path, "default");
+    if let Some(default) = &node.default {
+        let mut pruned = default.clone();
+        prune::unknown_fields(&mut pruned, node, node.embedded);
+        if pruned != *default {
+            errors.push(FieldError::invalid(here.as_str(), default.clone(), "must not have unknown fields"));
+        }
+        let mut embedded = Vec::new();
+        embedded::check(default, node, &Path::from_prefix(&here), &mut embedded);
+        if embedded.is_empty() {
+            errors.extend(validate::check(default, None, node, &here));
+        }
+        errors.append(&mut embedded);
+    }
+    if let Some(items) = &node.items {
+        check_defaults(items, &child(path, "items"), errors);
+    }
+    for (name, property) in &node.properties {
+        check_defaults(property, &crate::path::keyed(&child(path, "properties"), name), errors);
+    }
+}
+
+fn too_deep(value: &Value) -> Option<FieldError> {
+    (!is_shallow(value))
+        .then(|| FieldError::forbidden("<nil>", format!("must not be nested deeper than {MAX_DEPTH}")))
+}
+
+/// True when a value nests no deeper than [`MAX_DEPTH`].
+fn is_shallow(value: &Value) -> bool {
+    fn fits(value: &Value, left: usize) -> bool {
+        match value {
+            Value::Array(items) => left > 0 && items.iter().all(|item| fits(item, left - 1)),
+            Value::Object(fields) => left > 0 && fields.values().all(|value| fits(value, left - 1)),
+            _ => true,
+        }
+    }
+    fits(value, MAX_DEPTH)
+}
