@@ -2,8 +2,9 @@
 //!
 //! How many run at once is the client's business, which limits them per address.
 
-use std::sync::Arc;
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
+use futures::FutureExt as _;
 use kapstan_api::{discovery, extension_config::ExtensionHandler, hooks::DiscoveryResponse};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -12,12 +13,15 @@ use crate::{
     error::chain,
     index::{
         config::{Discovered, Registration},
-        keys::Job,
         question::{Call, QuestionOutcome},
     },
     queue::Outcome,
-    runtime::{CallError, Cause, Extension, Question, policy},
+    runtime::{CallError, Cause, Extension, Question, error::Failure, policy},
 };
+
+/// How long a call that did not get its turn waits before it tries again. That is no failure: nothing was asked, and
+/// nothing is known.
+const NO_TURN: Duration = Duration::from_secs(1);
 
 /// Makes every call that comes due, until `stop`. Calls under way are given up then.
 pub async fn run(ctx: Context, stop: CancellationToken) {
@@ -35,7 +39,7 @@ pub async fn run(ctx: Context, stop: CancellationToken) {
         };
         let (ctx, jobs, stop) = (ctx.clone(), jobs.clone(), stop.clone());
         tasks.spawn(async move {
-            if let Some(outcome) = stop.run_until_cancelled(make(&ctx, &job, call)).await {
+            if let Some(outcome) = stop.run_until_cancelled(make(&ctx, call)).await {
                 jobs.done(&job, outcome);
             }
         });
@@ -44,17 +48,46 @@ pub async fn run(ctx: Context, stop: CancellationToken) {
     tasks.wait().await;
 }
 
-async fn make(ctx: &Context, job: &Job, call: Call) -> Outcome {
-    match (job, call) {
-        (_, Call::Discovery { extension, generation, cause }) => {
-            discover(ctx, &extension, generation, cause).await
+async fn make(ctx: &Context, call: Call) -> Outcome {
+    let made = async {
+        match &call {
+            Call::Discovery { extension, generation, cause } => {
+                discover(ctx, extension, *generation, *cause).await
+            }
+            Call::Question { question, cause } => ask(ctx, question, *cause).await,
         }
-        (_, Call::Question { question, cause }) => ask(ctx, &question, cause).await,
-    }
+    };
+    // A panic is one failed call; otherwise the job would be under way for ever.
+    let made = AssertUnwindSafe(made).catch_unwind().await;
+    made.unwrap_or_else(|_| {
+        tracing::error!(?call, "call panicked");
+        fail(ctx, &call, "the answer could not be handled, which is a fault of Kapstan");
+        Outcome::Failed
+    })
+}
+
+fn fail(ctx: &Context, call: &Call, why: &str) {
+    ctx.shared.change(|index| match call {
+        Call::Discovery { extension, generation, .. } => {
+            let result = Err(format!("Error in discovery: {why}").into());
+            let discovered = Discovered { generation: *generation, result };
+            index.discovered(&extension.name, &extension.uid, discovered, None)
+        }
+        Call::Question { question, .. } => index
+            .answered(question.key(), QuestionOutcome::Failed(format!("{}: {why}", question.handler).into())),
+    });
+}
+
+fn got_no_turn<T>(called: &Result<T, Arc<CallError>>) -> bool {
+    matches!(called, Err(error) if matches!(error.failure, Failure::Throttled { .. }))
 }
 
 async fn discover(ctx: &Context, extension: &Arc<Extension>, generation: i64, cause: Cause) -> Outcome {
-    let result = judge(extension, ctx.extensions.discover(extension, cause).await);
+    let called = ctx.extensions.discover(extension, cause).await;
+    if got_no_turn(&called) {
+        return Outcome::After(NO_TURN);
+    }
+    let result = judge(extension, called);
     let outcome = if result.is_ok() { Outcome::Done } else { Outcome::Failed };
     if let Err(why) = &result {
         tracing::info!(extension = %extension.name, error = %why, "discovery failed");
@@ -77,13 +110,210 @@ fn judge(
 
 async fn ask(ctx: &Context, question: &Question, cause: Cause) -> Outcome {
     let called = ctx.extensions.discover_variables(question, cause).await;
+    if got_no_turn(&called) {
+        return Outcome::After(NO_TURN);
+    }
     let next = if called.is_ok() { Outcome::Done } else { Outcome::Failed };
     if let Err(error) = &called {
         tracing::info!(handler = %question.handler, error = %error.describe(), "question failed");
     }
+    let response = called.as_ref().ok().map(|answer| Arc::clone(&answer.response));
     let answered = called.map(|answer| QuestionOutcome::Answered(answer.digest));
     let settled = policy::settle(answered, &question.failure_policy, || QuestionOutcome::Ignored);
     let outcome = settled.unwrap_or_else(|error| QuestionOutcome::Failed(error.describe().into()));
-    ctx.shared.change(|index| index.answered(question.key(), outcome));
+    ctx.shared.change(|index| {
+        if let Some(response) = response {
+            index.keep(question.key(), response);
+        }
+        index.answered(question.key(), outcome)
+    });
     next
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use futures::future::BoxFuture;
+    use kapstan_api::extension_config::FailurePolicy;
+
+    use super::*;
+    use crate::{
+        controllers::fixtures::{Bench, offering, pass},
+        index::{
+            fixtures::{asked, class, config, key},
+            keys::Job,
+        },
+        runtime::{
+            Options, QuestionKey,
+            tests::in_process::{Behaviour, InProcess},
+            transport::{BoxedIo, Dial},
+        },
+    };
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    /// `ext-a` is discovered and has the handler `dv`, which is asked by nobody yet.
+    fn discovered(options: Options, policy: FailurePolicy) -> Bench {
+        let bench = Bench::new(options);
+        tokio::spawn(run(bench.context.clone(), CancellationToken::new()));
+        bench.create_config(config("ext-a"));
+        let mut handlers = asked(&["dv.ext-a"]);
+        handlers[0].failure_policy = Some(policy);
+        bench.context.shared.change(|index| {
+            let extension = Arc::clone(&index.config("ext-a").unwrap().config.extension);
+            let registration = Registration::new(extension.digest(), &handlers);
+            let found = Discovered { generation: 1, result: Ok(handlers.into()) };
+            index.discovered(&"ext-a".into(), &extension.uid, found, Some(registration))
+        });
+        bench
+    }
+
+    /// A class asks the handler, with a setting that makes the question one of its own.
+    fn ask_as(bench: &Bench, name: &str) -> QuestionKey {
+        bench.create_class(class(&format!("ns/{name}")).asking_with("dv.ext-a", "for", name));
+        let gathered = bench.with(|index| index.gather(&key(&format!("ns/{name}")))).unwrap();
+        let [Job::Question(question)] = gathered.jobs[..] else { panic!("{gathered:?}") };
+        bench.context.shared.queues().jobs.add(Job::Question(question));
+        question
+    }
+
+    fn outcome(bench: &Bench, question: QuestionKey) -> Option<QuestionOutcome> {
+        bench.with(|index| index.question(question).unwrap().outcome.clone())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_end_of_a_discovery_is_an_event() {
+        let bench = Bench::new(Options::default());
+        tokio::spawn(run(bench.context.clone(), CancellationToken::new()));
+        bench.extension.behave(offering(&["dv"], "region"));
+        bench.create_config(config("ext-a"));
+        assert_eq!(&*bench.context.shared.queues().configs.next().await, "ext-a");
+        bench.context.shared.queues().configs.done(&"ext-a".into(), Outcome::Done);
+        bench.context.shared.queues().jobs.add(Job::Discovery("ext-a".into()));
+        assert_eq!(&*bench.context.shared.queues().configs.next().await, "ext-a");
+        let found = bench.with(|index| index.last_discovery("ext-a").cloned()).unwrap();
+        assert_eq!(found.result.unwrap()[0].name, "dv.ext-a");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_failed_discovery_says_why_and_is_tried_again_after_its_back_off() {
+        let bench = Bench::new(Options::default());
+        tokio::spawn(run(bench.context.clone(), CancellationToken::new()));
+        bench.extension.behave(Behaviour::Refuse);
+        bench.create_config(config("ext-a"));
+        bench.context.shared.queues().jobs.add(Job::Discovery("ext-a".into()));
+        let mut dials = Vec::new();
+        for wait in [1, 5, 10, 20] {
+            pass(wait * SECOND).await;
+            dials.push(bench.extension.dials());
+        }
+        assert_eq!(dials, [1, 2, 3, 4]);
+        let found = bench.with(|index| index.last_discovery("ext-a").cloned()).unwrap();
+        let why = found.result.unwrap_err();
+        assert!(why.starts_with("Error in discovery: ") && why.contains("ext.test:9443"), "{why}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_ignored_failure_counts_as_nothing_and_is_tried_again() {
+        let bench = discovered(Options::default(), FailurePolicy::Ignore);
+        bench.extension.behave(Behaviour::answer(500, "no"));
+        let question = ask_as(&bench, "one");
+        pass(SECOND).await;
+        assert_eq!(outcome(&bench, question), Some(QuestionOutcome::Ignored));
+        bench.extension.behave(Behaviour::variable("region"));
+        pass(10 * SECOND).await;
+        assert!(matches!(outcome(&bench, question), Some(QuestionOutcome::Answered(_))));
+        assert_eq!(bench.extension.calls(), 2);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_that_says_no_stands_whatever_the_policy() {
+        let bench = discovered(Options::default(), FailurePolicy::Ignore);
+        bench.extension.behave(Behaviour::answer(200, r#"{"status":"Failure","message":"not today"}"#));
+        let question = ask_as(&bench, "one");
+        pass(SECOND).await;
+        let Some(QuestionOutcome::Failed(why)) = outcome(&bench, question) else { panic!("not failed") };
+        assert!(why.contains("dv.ext-a") && why.contains("not today"), "{why}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_call_that_gets_no_turn_is_no_failed_call() {
+        let options = Options { max_in_flight: 1, max_wait: 2 * SECOND, ..Options::default() };
+        let bench = discovered(options, FailurePolicy::Ignore);
+        let Behaviour::Answer { status, body, .. } = Behaviour::variable("region") else {
+            panic!("no answer")
+        };
+        bench.extension.behave(Behaviour::Answer { status, body, after: 9 * SECOND });
+        let questions: Vec<QuestionKey> = ["one", "two"].map(|name| ask_as(&bench, name)).into();
+        pass(8 * SECOND).await;
+        assert!(questions.iter().all(|question| outcome(&bench, *question).is_none()));
+        pass(15 * SECOND).await;
+        assert!(questions.iter().all(|question| outcome(&bench, *question).is_some()), "both had their turn");
+        assert_eq!(bench.extension.calls(), 2);
+        assert_eq!(bench.with(|index| index.sizes()[3]), ("questions", 2));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_slow_answer_keeps_no_other_call_waiting() {
+        let bench = discovered(Options::default(), FailurePolicy::Fail);
+        bench.extension.behave(Behaviour::HangBeforeHeaders);
+        let slow = ask_as(&bench, "slow");
+        pass(SECOND).await;
+        bench.extension.behave(Behaviour::variable("region"));
+        let quick = ask_as(&bench, "quick");
+        pass(2 * SECOND).await;
+        assert!(outcome(&bench, quick).is_some());
+        assert!(outcome(&bench, slow).is_none());
+        pass(10 * SECOND).await;
+        let Some(QuestionOutcome::Failed(why)) = outcome(&bench, slow) else { panic!("not failed") };
+        assert!(why.contains("gave up after 10s"), "{why}");
+    }
+
+    /// Panics where the client cannot foresee it.
+    struct Panicking;
+
+    impl Dial for Panicking {
+        fn dial<'a>(&'a self, _: &'a str, _: u16) -> BoxFuture<'a, io::Result<BoxedIo>> {
+            panic!("dialed")
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_panic_is_a_failed_call() {
+        let bench = Bench::dialing(Options::default(), Arc::new(Panicking), InProcess::new());
+        tokio::spawn(run(bench.context.clone(), CancellationToken::new()));
+        bench.create_config(config("ext-a"));
+        bench.context.shared.queues().jobs.add(Job::Discovery("ext-a".into()));
+        pass(SECOND).await;
+        let found = bench.with(|index| index.last_discovery("ext-a").cloned()).unwrap();
+        assert!(found.result.unwrap_err().starts_with("Error in discovery: "));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_cannot_be_handled_leaves_no_call_under_way() {
+        let bench = discovered(Options::default(), FailurePolicy::Fail);
+        let question = ask_as(&bench, "one");
+        let asked = bench.with(|index| index.begin(&Job::Question(question))).unwrap();
+        fail(&bench.context, &asked, "so it is");
+        assert_eq!(outcome(&bench, question), Some(QuestionOutcome::Failed("dv.ext-a: so it is".into())));
+        let discovery = bench.with(|index| index.begin(&Job::Discovery("ext-a".into()))).unwrap();
+        fail(&bench.context, &discovery, "so it is");
+        let found = bench.with(|index| index.last_discovery("ext-a").cloned()).unwrap();
+        assert_eq!(found.result.unwrap_err(), "Error in discovery: so it is".into());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn stopping_gives_up_what_is_under_way() {
+        let bench = Bench::new(Options::default());
+        let stop = CancellationToken::new();
+        let running = tokio::spawn(run(bench.context.clone(), stop.clone()));
+        bench.extension.behave(Behaviour::HangBeforeHeaders);
+        bench.create_config(config("ext-a"));
+        bench.context.shared.queues().jobs.add(Job::Discovery("ext-a".into()));
+        pass(SECOND).await;
+        stop.cancel();
+        assert!(tokio::time::timeout(SECOND, running).await.is_ok());
+        assert!(bench.with(|index| index.last_discovery("ext-a").is_none()));
+    }
 }

@@ -5,6 +5,8 @@
 
 pub mod cluster_class;
 pub mod extension_config;
+#[cfg(test)]
+pub(crate) mod fixtures;
 pub mod runner;
 pub mod template_owners;
 pub mod write;

@@ -69,3 +69,106 @@ where
     metrics.reconciled(kind, label, clock.now().saturating_duration_since(start));
     queue.done(&key, outcome);
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use parking_lot::Mutex;
+
+    use super::*;
+    use crate::queue::Backoff;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn controller(workers: usize) -> Controller<&'static str> {
+        let queue = Queue::new(Backoff { first: SECOND, cap: 8 * SECOND });
+        Controller { kind: "Test", queue, workers, metrics: Metrics::new(), clock: Clock::system() }
+    }
+
+    fn refused() -> Error {
+        let source = Box::new(kube::Error::LinesCodecMaxLineLengthExceeded);
+        Error::Write { what: "status", kind: "Test", name: "a".to_owned(), source }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_panic_is_one_failed_reconcile_and_others_go_on() {
+        let (controller, stop) = (controller(1), CancellationToken::new());
+        let (queue, metrics, seen) =
+            (controller.queue.clone(), controller.metrics.clone(), Mutex::new(Vec::new()));
+        for key in ["bad", "good", "refused"] {
+            queue.add(key);
+        }
+        let reconcile = |key| {
+            seen.lock().push(key);
+            async move {
+                assert_ne!(key, "bad");
+                if key == "refused" { Err(refused()) } else { Ok(Outcome::Done) }
+            }
+        };
+        let running = run(controller, stop.clone(), reconcile);
+        let stopping = async {
+            tokio::time::sleep(SECOND + SECOND / 2).await;
+            stop.cancel();
+        };
+        tokio::join!(running, stopping);
+        assert_eq!(*seen.lock(), ["bad", "good", "refused", "bad", "refused"], "those that failed come back");
+        let metrics = metrics.render();
+        for (result, count) in [("ok", 1), ("error", 2), ("panic", 2)] {
+            let series = format!("result=\"{result}\"}} {count}");
+            assert!(
+                metrics.lines().any(|line| line.contains("Test") && line.ends_with(&series)),
+                "{metrics}"
+            );
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_has_begun_is_finished_when_it_stops() {
+        let (controller, stop) = (controller(2), CancellationToken::new());
+        let (queue, done) = (controller.queue.clone(), Mutex::new(Vec::new()));
+        for key in ["a", "b", "c"] {
+            queue.add(key);
+        }
+        let running = run(controller, stop.clone(), |key| {
+            let done = &done;
+            async move {
+                tokio::time::sleep(2 * SECOND).await;
+                done.lock().push(key);
+                Ok(Outcome::Done)
+            }
+        });
+        let stopping = async {
+            tokio::time::sleep(SECOND).await;
+            stop.cancel();
+        };
+        tokio::join!(running, stopping);
+        assert_eq!(*done.lock(), ["a", "b"]);
+        assert_eq!(queue.len(), 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_key_is_never_worked_on_twice_at_once() {
+        let (controller, stop) = (controller(8), CancellationToken::new());
+        let (queue, running) = (controller.queue.clone(), Mutex::new(0));
+        queue.add("a");
+        let reconcile = |key| {
+            let (queue, running) = (&queue, &running);
+            async move {
+                *running.lock() += 1;
+                assert_eq!(*running.lock(), 1);
+                queue.add(key);
+                tokio::time::sleep(SECOND).await;
+                *running.lock() -= 1;
+                Ok(Outcome::Done)
+            }
+        };
+        let stopping = async {
+            tokio::time::sleep(10 * SECOND).await;
+            stop.cancel();
+        };
+        let metrics = controller.metrics.clone();
+        tokio::join!(run(controller, stop.clone(), reconcile), stopping);
+        assert!(!metrics.render().contains("panic"));
+    }
+}

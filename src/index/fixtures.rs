@@ -484,7 +484,7 @@ impl World {
 /// What an evaluation is made from, one line for each patch and each template.
 pub(crate) fn words(gathered: &Gathered) -> Vec<String> {
     let answers = gathered.answers.iter().map(|(patch, known)| match known {
-        Known::Answer(question, digest) => format!("{patch}: {} said {digest:?}", question.handler),
+        Known::Answer(answer) => format!("{patch}: {} said {:?}", answer.question.handler, answer.digest),
         Known::Nothing => format!("{patch}: nothing"),
         Known::Failed(why) => format!("{patch}: {why}"),
     });

@@ -8,7 +8,7 @@ use std::{
 use kapstan_api::{
     cluster_class::{HandlerRole, TemplateRef},
     handler_name,
-    hooks::catalog::GroupVersionHook,
+    hooks::{DiscoverVariablesResponse, catalog::GroupVersionHook},
 };
 use serde::Serialize;
 
@@ -45,12 +45,23 @@ pub struct Gathered {
 /// What is known for a patch that asks for variables.
 #[derive(Clone, Debug)]
 pub enum Known {
-    /// The answer: which question it is to, and the digest of its content.
-    Answer(Box<Question>, Digest),
+    /// The answer.
+    Answer(Box<Answered>),
     /// Nothing, and that counts as no variables, by the handler's failure policy.
     Nothing,
     /// Why there is no answer.
     Failed(Arc<str>),
+}
+
+/// The answer to a question.
+#[derive(Clone, Debug)]
+pub struct Answered {
+    /// The question.
+    pub question: Question,
+    /// Digest of the answer's content.
+    pub digest: Digest,
+    /// The answer itself, where it was kept; else the client has it.
+    pub kept: Option<Arc<DiscoverVariablesResponse>>,
 }
 
 /// What is known of a template that a class refers to.
@@ -72,7 +83,7 @@ impl Gathered {
     pub fn inputs(&self) -> Digest {
         let class = &self.entry.class;
         let answers = self.answers.iter().map(|(patch, known)| match known {
-            Known::Answer(_, digest) => Digest::of(&(patch, "answer", digest.to_string())),
+            Known::Answer(answer) => Digest::of(&(patch, "answer", answer.digest.to_string())),
             Known::Nothing => Digest::of(&(patch, "nothing")),
             Known::Failed(why) => Digest::of(&(patch, "failed", why)),
         });
@@ -140,7 +151,10 @@ impl Index {
                         }
                         return;
                     }
-                    Some(QuestionOutcome::Answered(digest)) => Known::Answer(Box::new(question), *digest),
+                    Some(QuestionOutcome::Answered(digest)) => {
+                        let (digest, kept) = (*digest, entry.kept.clone());
+                        Known::Answer(Box::new(Answered { question, digest, kept }))
+                    }
                     Some(QuestionOutcome::Ignored) => Known::Nothing,
                     Some(QuestionOutcome::Failed(why)) => Known::Failed(Arc::clone(why)),
                 }

@@ -352,6 +352,7 @@ impl Index {
         if let Some(entry) = entry {
             entry.evaluated = Some(evaluated);
             entry.cause = Cause::Change; // what is asked from now on has another reason than the start
+            self.let_go(&class.key);
         }
     }
 

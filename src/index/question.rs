@@ -5,6 +5,8 @@ use std::{
     sync::Arc,
 };
 
+use kapstan_api::hooks::DiscoverVariablesResponse;
+
 use super::{
     Awaited, Index,
     config::{ConfigEntry, Discovered},
@@ -40,6 +42,9 @@ pub struct QuestionEntry {
     pub(super) is_asked: bool,
     /// Whether the answer is no longer at hand, so that the question counts as open.
     pub(super) is_reopened: bool,
+    /// The answer to a question that was reopened, for as long as somebody is to evaluate it: where the cache is too
+    /// small for all answers of a class, it would drop one for the other for ever.
+    pub(super) kept: Option<Arc<DiscoverVariablesResponse>>,
 }
 
 /// A call that is due.
@@ -118,6 +123,22 @@ impl Index {
         wake
     }
 
+    /// Keeps an answer at hand if the one before was not when it was needed. Goes before [`Index::answered`].
+    pub fn keep(&mut self, key: QuestionKey, answer: Arc<DiscoverVariablesResponse>) {
+        if let Some(entry) = self.questions.get_mut(&key) {
+            entry.kept = entry.is_reopened.then_some(answer);
+        }
+    }
+
+    /// Lets go of what was kept for a class that is evaluated now.
+    pub(super) fn let_go(&mut self, class: &ClassKey) {
+        for key in self.asks.rights(class) {
+            if let Some(entry) = self.questions.get_mut(key) {
+                entry.kept = None;
+            }
+        }
+    }
+
     /// Notes that the answer to a question is no longer at hand, so that it counts as open.
     pub fn reopen(&mut self, key: QuestionKey) {
         if let Some(entry) = self.questions.get_mut(&key) {
@@ -144,9 +165,16 @@ impl Index {
             cause,
             is_asked: false,
             is_reopened: false,
+            kept: None,
         });
         entry.question = question; // the timeout and the failure policy are no part of the key
         entry
+    }
+
+    /// The state of a question, if some class asks it.
+    #[must_use]
+    pub fn question(&self, key: QuestionKey) -> Option<&QuestionEntry> {
+        self.questions.get(&key)
     }
 
     /// Whether the last call for a job failed, so that it waits for its back-off and not for the clock.

@@ -26,7 +26,7 @@ mod http;
 mod limits;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use cache::Answer;
 pub use client::{Cause, Client, Options};

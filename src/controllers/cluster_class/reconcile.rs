@@ -19,7 +19,7 @@ use crate::{
     digest::Digest,
     index::{
         class::{Class, Evaluated},
-        gather::{Gathered, Known},
+        gather::{Answered, Gathered, Known},
         keys::ClassKey,
     },
     queue::Outcome,
@@ -85,12 +85,13 @@ fn evaluate(gathered: &Gathered, ctx: &Context) -> Option<Desired> {
         ctx.metrics.evaluated(KIND);
         return Some(plan::paused(class));
     }
-    let answers: Option<Vec<PatchAnswer>> = gathered
+    // All of them, so that all that are missing are asked for at once.
+    let answers: Vec<Option<PatchAnswer>> = gathered
         .answers
         .iter()
         .map(|(patch, known)| Some((Arc::clone(patch), answer(known, ctx)?)))
         .collect();
-    let Some(answers) = answers else {
+    let Some(answers) = answers.into_iter().collect::<Option<Vec<_>>>() else {
         ctx.shared.queues().classes.add(class.key.clone());
         return None;
     };
@@ -101,12 +102,15 @@ fn evaluate(gathered: &Gathered, ctx: &Context) -> Option<Desired> {
 /// What a patch was answered; `None` when the cache has dropped it, so that the question is open again.
 fn answer(known: &Known, ctx: &Context) -> Option<Result<Arc<DiscoverVariablesResponse>, Arc<str>>> {
     match known {
-        Known::Answer(question, _) => {
-            let answer = ctx.extensions.answer(question, Duration::MAX);
-            if answer.is_none() {
+        Known::Answer(answered) => {
+            let Answered { question, kept, .. } = &**answered;
+            let response = kept
+                .clone()
+                .or_else(|| ctx.extensions.answer(question, Duration::MAX).map(|answer| answer.response));
+            if response.is_none() {
                 ctx.shared.with(|index| index.reopen(question.key()));
             }
-            Some(Ok(answer?.response))
+            response.map(Ok)
         }
         Known::Nothing => Some(Ok(Arc::default())),
         Known::Failed(why) => Some(Err(Arc::clone(why))),
@@ -136,7 +140,93 @@ async fn write(ctx: &Context, class: &Class, desired: &Desired, body: Value) -> 
         if let Some((written, shown)) = accepted {
             index.accepted(class, written, shown);
         }
-        index.update_class(seen)
+        let mut wake = index.update_class(seen);
+        if is_done {
+            wake.classes.remove(&class.key); // it says what was just decided
+        }
+        wake
     });
     Ok(is_done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        controllers::fixtures::{Bench, offering, pass},
+        index::fixtures::{class, config, key},
+        runtime::{Options, tests::in_process::Behaviour},
+    };
+
+    const EVALUATIONS: &str = "kapstan_evaluations_total{kind=\"ClusterClass\"}";
+    const PATH: &str = "/apis/cluster.x-k8s.io/v1beta2/namespaces/ns/clusterclasses/one";
+
+    /// `ext-a` has the handlers `a`, `b` and `c`.
+    async fn discovered() -> Bench {
+        let bench = Bench::new(Options { max_in_flight: 1, ..Options::default() });
+        bench.run();
+        bench.extension.behave(offering(&["a", "b", "c"], "region"));
+        bench.create_config(config("ext-a"));
+        pass(Duration::from_secs(1)).await;
+        bench
+    }
+
+    fn patches(bench: &Bench) -> Vec<Value> {
+        let patches = bench.server.patches.lock();
+        patches.iter().filter(|(path, _)| path.starts_with(PATH)).map(|(_, patch)| patch.clone()).collect()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_class_is_evaluated_and_written_once_and_a_settled_one_not_at_all() {
+        let bench = discovered().await;
+        bench.create_class(
+            class("ns/one").asking("a.ext-a").asking("b.ext-a").with_variable("size", "string"),
+        );
+        pass(Duration::from_mins(1)).await;
+        assert_eq!((patches(&bench).len(), bench.metric(EVALUATIONS)), (1, 1));
+        assert_eq!(bench.server.object(PATH)["status"]["observedGeneration"], 1);
+        bench.context.shared.queues().classes.add(key("ns/one"));
+        pass(Duration::from_mins(1)).await;
+        assert_eq!((patches(&bench).len(), bench.metric(EVALUATIONS)), (1, 1));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_cache_that_cannot_hold_the_answers_of_one_class_costs_calls_and_no_more() {
+        let bench = discovered().await;
+        let Behaviour::Answer { status, body, .. } = offering(&[], "region") else { panic!("no answer") };
+        bench.extension.behave(Behaviour::Answer { status, body, after: Duration::from_secs(1) });
+        let extensions = Arc::clone(&bench.context.extensions);
+        let emptied = tokio::spawn(async move {
+            loop {
+                extensions.invalidate("uid-ext-a");
+                tokio::time::sleep(Duration::from_millis(300)).await;
+            }
+        });
+        bench.create_class(class("ns/one").asking("a.ext-a").asking("b.ext-a").asking("c.ext-a"));
+        pass(Duration::from_mins(10)).await;
+        assert_eq!(bench.server.object(PATH)["status"]["observedGeneration"], 1);
+        emptied.abort();
+        assert_eq!(bench.extension.calls() - 1, 6, "each question once, and once more to be kept");
+        let kept = bench.with(|index| index.gather(&key("ns/one"))).unwrap().answers;
+        assert!(
+            kept.iter().all(|(_, known)| matches!(known, Known::Answer(answer) if answer.kept.is_none()))
+        );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_somebody_else_makes_of_the_status_is_put_right_by_one_write() {
+        let bench = discovered().await;
+        bench.create_class(class("ns/one").asking("a.ext-a"));
+        pass(Duration::from_mins(1)).await;
+        let mut object = bench.server.object(PATH);
+        object["status"]["variables"] = serde_json::json!([]);
+        object["metadata"]["resourceVersion"] = "50".into();
+        bench.create_class(crate::index::fixtures::Object(object));
+        pass(Duration::from_mins(1)).await;
+        let patches = patches(&bench);
+        assert_eq!(patches.len(), 2);
+        let status = patches[1]["status"].as_object().unwrap();
+        assert_eq!(status.keys().collect::<Vec<_>>(), ["variables"], "and nothing else goes out");
+        assert_eq!(bench.server.object(PATH)["status"]["variables"][0]["name"], "region");
+    }
 }

@@ -652,7 +652,7 @@ impl History {
             return Err(gathered.open.iter().map(|awaited| self.waits(awaited)).collect());
         }
         let answers = gathered.answers.iter().map(|(_, known)| match known {
-            Known::Answer(_, digest) => format!("said {digest:?}"),
+            Known::Answer(answer) => format!("said {:?}", answer.digest),
             Known::Nothing => "nothing".to_owned(),
             Known::Failed(why) => category(why),
         });
