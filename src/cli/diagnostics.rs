@@ -14,6 +14,7 @@ use crate::{health::Health, metrics::Metrics};
 
 /// Where a manager tells about itself.
 #[derive(Debug, clap::Args)]
+#[group(skip)]
 pub(super) struct Args {
     /// Address of the health probes, `/healthz` and `/readyz`. Empty serves none.
     #[arg(long, default_value = "0.0.0.0:9440")]

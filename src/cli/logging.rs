@@ -5,6 +5,7 @@ use tracing_subscriber::{EnvFilter, fmt};
 
 /// How logs are written.
 #[derive(Debug, clap::Args)]
+#[group(skip)]
 pub(super) struct Args {
     /// How each log line looks.
     #[arg(long, global = true, value_enum, default_value_t = Format::Text)]

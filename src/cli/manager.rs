@@ -31,6 +31,7 @@ const PREFLIGHT: Duration = Duration::from_secs(10);
 
 /// Run the controllers of ExtensionConfig and ClusterClass against a cluster.
 #[derive(Debug, clap::Args)]
+#[group(skip)]
 pub(super) struct Args {
     /// Path of the kubeconfig file. Unset means KUBECONFIG, then ~/.kube/config, then the Pod's service account.
     #[arg(long)]
