@@ -1,7 +1,10 @@
 //! How logs are written.
 
 use clap::ValueEnum;
-use tracing_subscriber::{EnvFilter, fmt};
+use tracing_subscriber::{EnvFilter, filter::ParseError, fmt};
+
+/// kube's client logs every request that fails, of which those who sent it tell more.
+const DEFAULT: &str = "info,kube_client::client::builder=off";
 
 /// How logs are written.
 #[derive(Debug, clap::Args)]
@@ -12,7 +15,7 @@ pub(super) struct Args {
     logging_format: Format,
 
     /// What is logged: a level, or levels by module, as in `info,kapstan::runtime=debug`.
-    #[arg(long, global = true, env = "KAPSTAN_LOG", default_value = "info")]
+    #[arg(long, global = true, env = "KAPSTAN_LOG", default_value = DEFAULT, value_parser = filter)]
     log: EnvFilter,
 }
 
@@ -23,6 +26,11 @@ enum Format {
     Text,
     /// One JSON object a line.
     Json,
+}
+
+// Its conversion from text would only skip what it cannot read.
+fn filter(text: &str) -> Result<EnvFilter, ParseError> {
+    EnvFilter::builder().parse(text)
 }
 
 impl Args {

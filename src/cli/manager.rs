@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow, bail};
 use clap::ValueEnum;
 use kapstan_api::{cluster_class, extension_config};
 use kube::{
@@ -119,7 +119,9 @@ fn duration(text: &str) -> Result<Duration, String> {
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().enable_all().build().context("failed to start")?;
-    runtime.block_on(start(args))
+    let ended = runtime.block_on(start(args));
+    runtime.shutdown_background(); // a name that is still being looked up does not keep the process
+    ended
 }
 
 async fn start(args: Args) -> anyhow::Result<()> {
@@ -140,8 +142,10 @@ async fn start(args: Args) -> anyhow::Result<()> {
         runtime: extensions.options()?,
     };
     let clock = Clock::system();
-    let client = connect(kubeconfig).await?;
-    preflight(&client).await?;
+    let config = locate(kubeconfig).await?;
+    let url = config.cluster_url.to_string();
+    let client = Client::try_from(config).context("failed to set up the connection to the cluster")?;
+    preflight(&client, url.trim_end_matches('/')).await?;
     if !force_manage {
         refuse_beside_upstream(client.clone(), &clock).await?;
     }
@@ -157,26 +161,39 @@ async fn start(args: Args) -> anyhow::Result<()> {
     served
 }
 
-async fn connect(kubeconfig: Option<PathBuf>) -> anyhow::Result<Client> {
-    let config = match kubeconfig {
-        Some(path) => {
-            let read = Kubeconfig::read_from(&path)
-                .with_context(|| format!("failed to read kubeconfig {}", path.display()))?;
-            let config = Config::from_custom_kubeconfig(read, &KubeConfigOptions::default()).await;
-            config.with_context(|| format!("failed to use kubeconfig {}", path.display()))?
-        }
-        None => Config::infer().await.context("failed to find out how to reach the cluster")?,
+/// Where to find the cluster. Errors name the file.
+async fn locate(kubeconfig: Option<PathBuf>) -> anyhow::Result<Config> {
+    let at_home = || std::env::home_dir().map(|home| home.join(".kube/config")).filter(|path| path.exists());
+    let listed = std::env::var("KUBECONFIG").ok().filter(|list| !list.is_empty());
+    let (found, name) = match (kubeconfig, listed) {
+        (Some(path), _) => (Kubeconfig::read_from(&path).map(Some), path.display().to_string()),
+        (None, Some(list)) => (Kubeconfig::from_env(), list),
+        (None, None) => match at_home() {
+            Some(path) => (Kubeconfig::read_from(&path).map(Some), path.display().to_string()),
+            None => (Ok(None), String::new()),
+        },
     };
-    Client::try_from(config).context("failed to set up the connection to the cluster")
+    // What follows the first line shows the spot in the file.
+    let found =
+        found.map_err(|error| anyhow!(error.to_string().lines().next().unwrap_or_default().to_owned()));
+    match found.with_context(|| format!("failed to read kubeconfig {name}"))? {
+        Some(found) => {
+            let config = Config::from_custom_kubeconfig(found, &KubeConfigOptions::default()).await;
+            config.with_context(|| format!("failed to use kubeconfig {name}"))
+        }
+        None => Config::incluster().context(
+            "failed to find a cluster: there is no --kubeconfig, no KUBECONFIG, no ~/.kube/config, and no service account of a Pod",
+        ),
+    }
 }
 
 /// Whether the cluster can be reached and has our kinds. Later on both can change, and are waited for; at the start
 /// they are mistakes of whoever starts.
-async fn preflight(client: &Client) -> anyhow::Result<()> {
+async fn preflight(client: &Client, url: &str) -> anyhow::Result<()> {
     let version = tokio::time::timeout(PREFLIGHT, client.apiserver_version()).await;
     version
-        .with_context(|| format!("the API server did not answer within {} s", PREFLIGHT.as_secs()))?
-        .context("failed to reach the API server")?;
+        .with_context(|| format!("the API server {url} did not answer within {} s", PREFLIGHT.as_secs()))?
+        .with_context(|| format!("failed to reach the API server {url}"))?;
     let kinds = [
         (extension_config::GROUP, extension_config::VERSION, "extensionconfigs"),
         (cluster_class::GROUP, cluster_class::VERSION, "clusterclasses"),
