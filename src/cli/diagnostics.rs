@@ -1,6 +1,6 @@
 //! The HTTP endpoints of a running manager: health probes and metrics.
 
-use std::net::SocketAddr;
+use std::{net::SocketAddr, time::Duration};
 
 use anyhow::Context as _;
 use axum::{
@@ -11,6 +11,9 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::{health::Health, metrics::Metrics};
+
+/// How long requests that have begun may take once the process is to end.
+const GRACE: Duration = Duration::from_secs(2);
 
 /// Where a manager tells about itself.
 #[derive(Debug, clap::Args)]
@@ -68,22 +71,32 @@ impl Endpoints {
             .route("/readyz", get(ready))
             .with_state(health);
         let diagnostics = Router::new().route("/metrics", get(render)).with_state(metrics);
-        tokio::try_join!(serve(self.health, probes, &stop), serve(self.metrics, diagnostics, &stop))?;
+        tokio::try_join!(
+            serve("health probes", self.health, probes, &stop),
+            serve("metrics", self.metrics, diagnostics, &stop)
+        )?;
         Ok(())
     }
 }
 
 async fn serve(
+    what: &'static str,
     listener: Option<TcpListener>,
     router: Router,
     stop: &CancellationToken,
 ) -> anyhow::Result<()> {
-    match listener {
-        Some(listener) => axum::serve(listener, router)
-            .with_graceful_shutdown(stop.clone().cancelled_owned())
-            .await
-            .context("failed to serve HTTP"),
-        None => Ok(()),
+    let Some(listener) = listener else { return Ok(()) };
+    let address = listener.local_addr().context("failed to serve HTTP")?; // port 0 stands for a free one
+    tracing::info!(what, %address, "listening");
+    let served = axum::serve(listener, router).with_graceful_shutdown(stop.clone().cancelled_owned());
+    // Who keeps a connection open without asking anything does not keep the process.
+    let grace = async {
+        stop.cancelled().await;
+        tokio::time::sleep(GRACE).await;
+    };
+    tokio::select! {
+        served = served.into_future() => served.context("failed to serve HTTP"),
+        () = grace => Ok(()),
     }
 }
 
