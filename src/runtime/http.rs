@@ -1,7 +1,8 @@
 //! One POST to an extension, with every bound there is: total time, length of the answer, length of the headers,
 //! idle connections. Redirects are not followed.
 
-use std::error::Error as _;
+use std::error::Error;
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -142,7 +143,7 @@ async fn read(mut body: Incoming) -> Result<Bytes, Failure> {
     }
     let mut answer = BytesMut::new();
     while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|error| Failure::Interrupted { reason: Text::from_error(&error) })?;
+        let frame = frame.map_err(|error| interrupted(&error))?;
         let Ok(data) = frame.into_data() else { continue };
         if (answer.len() + data.len()) as u64 > MAX_ANSWER_BYTES {
             return Err(too_large(None));
@@ -187,6 +188,24 @@ fn failed_to_send(error: &legacy::Error, address: &str) -> Failure {
     }
     match error.source().and_then(|source| source.downcast_ref::<hyper::Error>()) {
         Some(error) if error.is_parse() => Failure::Undecodable { reason: reason() },
-        _ => Failure::Interrupted { reason: reason() },
+        _ => interrupted(error.source().unwrap_or(error)),
     }
+}
+
+/// The same words for the same fault: whether a closed connection is noticed when writing or when reading is chance.
+fn interrupted(error: &(dyn Error + 'static)) -> Failure {
+    let mut causes = std::iter::successors(Some(error), |&error| error.source());
+    let reason = if causes.any(says_closed) { "it was closed".into() } else { Text::from_error(error) };
+    Failure::Interrupted { reason }
+}
+
+fn says_closed(error: &(dyn Error + 'static)) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, NotConnected, UnexpectedEof};
+    let kind = error.downcast_ref::<io::Error>().map(io::Error::kind);
+    let is_incomplete = error.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_incomplete_message);
+    is_incomplete
+        || matches!(
+            kind,
+            Some(BrokenPipe | ConnectionAborted | ConnectionReset | NotConnected | UnexpectedEof)
+        )
 }
