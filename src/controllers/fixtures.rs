@@ -198,3 +198,15 @@ pub(crate) fn offering(handlers: &[&str], variable: &str) -> Behaviour {
 pub(crate) async fn pass(time: Duration) {
     tokio::time::sleep(time).await;
 }
+
+/// What becomes of an object when it is patched so.
+pub(crate) fn patched(object: &Object, patch: &Value) -> Object {
+    let mut patched = object.clone();
+    merge(&mut patched.0, patch);
+    patched
+}
+
+/// Panics when there is a `null` in it, which a merge patch takes for a removal.
+pub(crate) fn assert_no_null(body: &Value) {
+    assert!(!body.to_string().contains("null"), "{body}");
+}
