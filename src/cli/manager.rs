@@ -21,7 +21,7 @@ use crate::{
     runtime::{
         self,
         proxy::Proxy,
-        tls::Identity,
+        tls::{Identity, Tls},
         transport::{SystemResolver, TcpDialer},
     },
 };
@@ -151,14 +151,22 @@ async fn start(args: Args) -> anyhow::Result<()> {
     }
     let endpoints = diagnostics.bind().await?;
     let metrics = Metrics::new();
-    let dialer = Arc::new(TcpDialer::new(Arc::new(SystemResolver), Proxy::from_environment()?, None));
-    let manager = Manager::new(options, client, dialer, clock, metrics.clone());
+    let dialer = dialer(&clock)?;
+    let manager = Manager::new(options, client, Arc::new(dialer), clock, metrics.clone());
     let stop = stop_on_signal()?;
     tracing::info!(version = env!("CARGO_PKG_VERSION"), "manager started");
     let served = endpoints.serve(manager.health(), metrics, stop.clone());
     let (served, ()) = tokio::join!(served, manager.run(stop.clone()));
     tracing::info!("manager stopped");
     served
+}
+
+/// Connects to extensions, through the proxy of the environment where that says so. A proxy with an `https` URL is
+/// verified by the system's roots; where there are none, it cannot be used.
+fn dialer(clock: &Clock) -> anyhow::Result<TcpDialer> {
+    let proxy = Proxy::from_environment()?;
+    let tls = proxy.as_ref().and_then(|_| Tls::new(clock.clone(), None).config(None).ok());
+    Ok(TcpDialer::new(Arc::new(SystemResolver), proxy, tls))
 }
 
 /// Where to find the cluster. Errors name the file.
