@@ -142,3 +142,104 @@ fn unknown(message: &str, generation: Option<i64>) -> (conditions::Wanted, v1bet
     );
     (wanted.observed_generation(generation).message(message), deprecated)
 }
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+    use crate::index::fixtures::{class, labels};
+
+    /// The class, with one template that was found so.
+    fn with_template(finding: TemplateFinding) -> Desired {
+        let class = class("ns/one").at_generation(3).with_variable("size", "string");
+        let class = class.using("MachineTemplate", "t").class();
+        let templates = [(class.templates[0].clone(), finding)];
+        evaluate(&class, &[], &templates)
+    }
+
+    fn found(versions: &str) -> TemplateFinding {
+        TemplateFinding::Found(Some(labels(&[("cluster.x-k8s.io/v1beta2", versions)])))
+    }
+
+    fn failed(patch: &str, why: &str) -> PatchAnswer {
+        (patch.into(), Err(why.into()))
+    }
+
+    fn answered(patch: &str, variable: &str, type_: &str) -> PatchAnswer {
+        let schema = json!({ "openAPIV3Schema": { "type": type_ } });
+        let answer = json!({ "status": "Success", "variables": [{ "name": variable, "schema": schema }] });
+        (patch.into(), Ok(Arc::new(serde_json::from_value(answer).unwrap())))
+    }
+
+    fn status(desired: &Desired, type_: &str) -> Status {
+        desired.conditions.iter().find(|condition| condition.type_() == type_).unwrap().status()
+    }
+
+    #[rstest]
+    #[case::found(found("v1beta2"), Status::True, Some(3))]
+    #[case::outdated(found("v1beta2_v1beta3"), Status::False, Some(3))]
+    #[case::missing(TemplateFinding::Missing, Status::Unknown, None)]
+    #[case::without_a_crd(TemplateFinding::Found(None), Status::Unknown, None)]
+    #[case::without_a_contract(TemplateFinding::Found(Some(labels(&[]))), Status::Unknown, None)]
+    #[case::not_to_be_owned(TemplateFinding::Unowned("forbidden".into()), Status::Unknown, None)]
+    #[case::of_a_kind_not_served(TemplateFinding::Unavailable("not served".into()), Status::Unknown, None)]
+    fn a_template_decides_on_versions_and_never_on_variables(
+        #[case] finding: TemplateFinding,
+        #[case] expected: Status,
+        #[case] observed_generation: Option<i64>,
+    ) {
+        let desired = with_template(finding);
+        assert_eq!(status(&desired, "RefVersionsUpToDate"), expected);
+        assert_eq!(status(&desired, "VariablesReady"), Status::True);
+        assert_eq!(desired.observed_generation, observed_generation);
+        assert_eq!(desired.variables.unwrap().list.unwrap()[0].name, "size");
+    }
+
+    #[test]
+    fn every_template_that_cannot_be_judged_is_named() {
+        let class = class("ns/one").using("MachineTemplate", "t").using("ClusterTemplate", "u");
+        let class = class.using("OtherTemplate", "v").class();
+        let findings =
+            [TemplateFinding::Unavailable("not served".into()), TemplateFinding::Missing, found("v1beta2")];
+        let templates: Vec<_> = class.templates.iter().cloned().zip(findings).collect();
+        let text = format!("{:?}", evaluate(&class, &[], &templates).conditions[1]);
+        let kind = &class.templates[0].kind;
+        assert!(text.contains(&format!(r"cannot be judged:\n* {kind} u: not served\n* ")), "{text}");
+        assert!(text.contains("t: not found") && !text.contains("OtherTemplate"), "{text}");
+    }
+
+    #[test]
+    fn a_failed_answer_leaves_variables_and_generation_as_they_are() {
+        let class = class("ns/one").with_variable("size", "string").class();
+        let answers =
+            [failed("patch-0", "down"), answered("patch-1", "region", "string"), failed("patch-2", "gone")];
+        let desired = evaluate(&class, &answers, &[]);
+        assert_eq!(status(&desired, "VariablesReady"), Status::False);
+        assert_eq!(status(&desired, "RefVersionsUpToDate"), Status::True);
+        assert_eq!((&desired.variables, desired.observed_generation), (&None, None));
+        let text = format!("{:?}", desired.conditions[0]);
+        assert!(text.contains(r"patch patch-0: down\npatch patch-2: gone"), "{text}");
+    }
+
+    #[test]
+    fn a_conflict_is_listed_with_the_variables_and_holds_the_generation_back() {
+        let class = class("ns/one").with_variable("region", "string").class();
+        let desired = evaluate(&class, &[answered("patch-0", "region", "integer")], &[]);
+        assert_eq!(status(&desired, "VariablesReady"), Status::False);
+        assert_eq!(desired.observed_generation, None);
+        assert_eq!(desired.variables.unwrap().list.unwrap()[0].definitions_conflict, Some(true));
+        let text = format!("{:?}", desired.conditions[0]);
+        assert!(text.contains("region (differs between inline, patch-0)"), "{text}");
+        let agreed = evaluate(&class, &[answered("patch-0", "region", "string")], &[]);
+        assert_eq!((status(&agreed, "VariablesReady"), agreed.observed_generation), (Status::True, Some(1)));
+    }
+
+    #[test]
+    fn a_class_without_variables_has_an_empty_list() {
+        let desired = evaluate(&class("ns/one").class(), &[], &[]);
+        assert_eq!(desired.variables, Some(Variables { digest: None, list: Some(Vec::new()) }));
+        assert_eq!(desired.clone().without_list().variables, Some(Variables { digest: None, list: None }));
+    }
+}

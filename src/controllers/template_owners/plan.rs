@@ -68,6 +68,58 @@ mod tests {
     use super::*;
     use crate::index::fixtures::{World, class, owned_by, owner, template};
 
+    fn world(owners: &[OwnerReference], classes: &[crate::index::fixtures::Object]) -> World {
+        let mut world = World::default();
+        for class in classes {
+            let _ = world.class(class.clone().using("MachineTemplate", "t"));
+        }
+        let _ = world.kind("MachineTemplate", &[("ns/t", owned_by(owners)), ("other/t", owned_by(&[]))]);
+        world
+    }
+
+    /// The owners that `ns/t` should have, and whether that is urgent.
+    fn planned(world: &World) -> Option<(Vec<OwnerReference>, bool)> {
+        let plan = owners(&world.index, &template("MachineTemplate", "ns/t"))?;
+        Some((plan.owners, plan.is_urgent))
+    }
+
+    #[test]
+    fn all_classes_of_a_template_and_none_of_another_namespace_are_its_owners() {
+        let world = world(&[], &[class("ns/one"), class("ns/two"), class("other/three")]);
+        let expected = vec![owner("one", "uid-ns-one"), owner("two", "uid-ns-two")];
+        assert_eq!(planned(&world), Some((expected, false)));
+    }
+
+    #[test]
+    fn an_outdated_reference_is_pointed_anew_in_its_place_and_foreign_ones_stay() {
+        let held = [foreign(), owner("one", "uid-from-another-cluster"), owner("gone", "uid-gone")];
+        let world = world(&held, &[class("ns/one")]);
+        let expected = vec![foreign(), owner("one", "uid-ns-one"), owner("gone", "uid-gone")];
+        assert_eq!(planned(&world), Some((expected, true)));
+    }
+
+    #[test]
+    fn nothing_is_planned_where_all_owners_are_there() {
+        assert_eq!(planned(&world(&[foreign(), owner("one", "uid-ns-one")], &[class("ns/one")])), None);
+        assert_eq!(planned(&world(&[foreign()], &[])), None);
+    }
+
+    #[test]
+    fn a_class_that_is_paused_or_on_its_way_out_is_no_reason_to_write() {
+        let world = world(&[], &[class("ns/one").paused(), class("ns/two").deleting()]);
+        assert_eq!(planned(&world), None);
+    }
+
+    #[test]
+    fn a_template_that_is_gone_or_on_its_way_out_is_not_touched() {
+        let mut world = world(&[], &[class("ns/one")]);
+        let key = template("MachineTemplate", "ns/t");
+        let _ = world.template(&key, Template { is_deleting: true, ..owned_by(&[]) });
+        assert_eq!(planned(&world), None);
+        let _ = world.delete_template(&key);
+        assert_eq!(planned(&world), None);
+    }
+
     #[rstest]
     #[case::none(&[], false)]
     #[case::the_class_as_it_is(&[owner("one", "uid-ns-one")], false)]
