@@ -3,9 +3,13 @@
 mod fixtures;
 mod gate;
 mod hands;
+mod said;
 mod world;
 
+mod ca_bundle;
+mod certificates;
 mod classes;
+mod extensions;
 mod sizes;
 mod templates;
 mod writes;

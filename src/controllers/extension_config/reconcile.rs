@@ -77,6 +77,12 @@ async fn write(ctx: &Context, config: &Config, what: &'static str, body: Value) 
         Written::Conflict(object) => (false, object),
         Written::Gone => return Ok(true), // its deletion is an event of its own
     };
-    ctx.shared.change(|index| index.update_config(Config::parse(object)));
+    ctx.shared.change(|index| {
+        let mut wake = index.update_config(Config::parse(object));
+        if is_done {
+            wake.configs.remove(&config.name); // it says what was just decided
+        }
+        wake
+    });
     Ok(is_done)
 }
