@@ -46,7 +46,14 @@ pub async fn reconcile(key: TemplateKey, ctx: &Context, pace: &Pace) -> Result<O
     // A conflict is answered once, from fresh data; a second one waits for its own event.
     for _ in 0..2 {
         ctx.metrics.evaluated(KIND);
-        let Some(plan) = ctx.shared.with(|index| plan::owners(index, &key)) else { return Ok(Outcome::Done) };
+        let Some(plan) = ctx.shared.with(|index| plan::owners(index, &key)) else {
+            // A write that failed may have gone through all the same.
+            ctx.shared.change(|index| {
+                let uid = index.template(&key).map(|template| Arc::clone(&template.uid));
+                uid.map(|uid| index.template_refused(&key, &uid, None)).unwrap_or_default()
+            });
+            return Ok(Outcome::Done);
+        };
         let wait = pace.wait(&key, ctx.clock.now());
         if !plan.is_urgent && !wait.is_zero() {
             return Ok(Outcome::After(wait));
