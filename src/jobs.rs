@@ -144,10 +144,10 @@ mod tests {
 
     use super::*;
     use crate::{
-        controllers::fixtures::{Bench, offering, pass},
+        controllers::tests::fixtures::{Bench, offering, pass},
         index::{
-            fixtures::{asked, class, config, key},
             keys::Job,
+            tests::fixtures::{asked, class, config, key},
         },
         runtime::{
             Options, QuestionKey,

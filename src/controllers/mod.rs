@@ -5,10 +5,10 @@
 
 pub mod cluster_class;
 pub mod extension_config;
-#[cfg(test)]
-pub(crate) mod fixtures;
 pub mod runner;
 pub mod template_owners;
+#[cfg(test)]
+pub(crate) mod tests;
 pub mod write;
 
 use std::sync::Arc;

@@ -134,33 +134,37 @@ impl Index {
         asked: &mut BTreeSet<QuestionKey>,
     ) {
         let known = match self.resolve(class, asked_by) {
-            Resolution::Wait(awaited) => {
-                gathered.open.insert(awaited);
-                return;
-            }
-            Resolution::Refused(why) => Known::Failed(why.into()),
+            Resolution::Wait(awaited) => Err(awaited),
+            Resolution::Refused(why) => Ok(Known::Failed(why.into())),
             Resolution::Ask(question) => {
-                let key = question.key();
-                asked.insert(key);
-                let entry = self.question_entry(question.clone(), gathered.entry.cause);
-                match entry.outcome.as_ref().filter(|_| !entry.is_reopened) {
-                    None => {
-                        gathered.open.insert(Awaited::Question(key));
-                        if !std::mem::replace(&mut entry.is_asked, true) {
-                            gathered.jobs.push(Job::Question(key));
-                        }
-                        return;
-                    }
-                    Some(QuestionOutcome::Answered(digest)) => {
-                        let (digest, kept) = (*digest, entry.kept.clone());
-                        Known::Answer(Box::new(Answered { question, digest, kept }))
-                    }
-                    Some(QuestionOutcome::Ignored) => Known::Nothing,
-                    Some(QuestionOutcome::Failed(why)) => Known::Failed(Arc::clone(why)),
-                }
+                asked.insert(question.key());
+                self.known(question, gathered)
             }
         };
-        gathered.answers.push((Arc::clone(&asked_by.patch), known));
+        match known {
+            Ok(known) => gathered.answers.push((Arc::clone(&asked_by.patch), known)),
+            Err(awaited) => drop(gathered.open.insert(awaited)),
+        }
+    }
+
+    /// What is known of a question, or that it is open; then the first to ask has it asked.
+    fn known(&mut self, question: Question, gathered: &mut Gathered) -> Result<Known, Awaited> {
+        let key = question.key();
+        let entry = self.question_entry(question.clone(), gathered.entry.cause);
+        match entry.outcome.as_ref().filter(|_| !entry.is_reopened) {
+            Some(QuestionOutcome::Answered(digest)) => {
+                let (digest, kept) = (*digest, entry.kept.clone());
+                Ok(Known::Answer(Box::new(Answered { question, digest, kept })))
+            }
+            Some(QuestionOutcome::Ignored) => Ok(Known::Nothing),
+            Some(QuestionOutcome::Failed(why)) => Ok(Known::Failed(Arc::clone(why))),
+            None => {
+                if !std::mem::replace(&mut entry.is_asked, true) {
+                    gathered.jobs.push(Job::Question(key));
+                }
+                Err(Awaited::Question(key))
+            }
+        }
     }
 
     fn gather_template(&self, class: &Class, reference: &TemplateRef, gathered: &mut Gathered) {

@@ -21,13 +21,11 @@ pub mod wake;
 pub mod watches;
 
 mod clocked;
-#[cfg(test)]
-pub(crate) mod fixtures;
 pub mod gather;
 pub mod place;
 mod revision;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},

@@ -66,8 +66,8 @@ fn release(ctx: &Context, job: Job) {
 mod tests {
     use super::*;
     use crate::{
-        controllers::fixtures::{Bench, offering, pass},
-        index::fixtures::{class, config},
+        controllers::tests::fixtures::{Bench, offering, pass},
+        index::tests::fixtures::{class, config},
         runtime::{Options, tests::in_process::Behaviour},
     };
 

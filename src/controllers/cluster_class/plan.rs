@@ -149,7 +149,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::index::fixtures::{class, labels};
+    use crate::index::tests::fixtures::{class, labels};
 
     /// The class, with one template that was found so.
     fn with_template(finding: TemplateFinding) -> Desired {

@@ -153,8 +153,8 @@ async fn write(ctx: &Context, class: &Class, desired: &Desired, body: Value) -> 
 mod tests {
     use super::*;
     use crate::{
-        controllers::fixtures::{Bench, offering, pass},
-        index::fixtures::{class, config, key},
+        controllers::tests::fixtures::{Bench, offering, pass},
+        index::tests::fixtures::{class, config, key},
         runtime::{Options, tests::in_process::Behaviour},
     };
 
@@ -221,7 +221,7 @@ mod tests {
         let mut object = bench.server.object(PATH);
         object["status"]["variables"] = serde_json::json!([]);
         object["metadata"]["resourceVersion"] = "50".into();
-        bench.create_class(crate::index::fixtures::Object(object));
+        bench.create_class(crate::index::tests::fixtures::Object(object));
         pass(Duration::from_mins(1)).await;
         let patches = patches(&bench);
         assert_eq!(patches.len(), 2);

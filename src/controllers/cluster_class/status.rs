@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use kapstan_api::conditions::{self, v1beta1};
 use serde_json::{Value, json};
 
-use super::plan::Desired;
+use super::plan::{Desired, Variables};
 use crate::{digest::Digest, index::class::Observed};
 
 /// What has to be written.
@@ -42,15 +42,11 @@ pub fn change(
     if v1beta1_conditions != observed.v1beta1_conditions {
         status.insert("deprecated".to_owned(), json!({ "v1beta1": { "conditions": v1beta1_conditions } }));
     }
-    if let Some(variables) = &desired.variables {
-        let shown = variables.digest.map(|digest| match accepted {
-            Some((written, shown)) if written == digest => shown,
-            _ => digest,
-        });
-        if observed.variables != shown {
-            let Some(list) = &variables.list else { return Change::Reevaluate };
-            status.insert("variables".to_owned(), json!(list));
-        }
+    if let Some(variables) =
+        desired.variables.as_ref().filter(|wanted| !are_shown(observed, accepted, wanted))
+    {
+        let Some(list) = &variables.list else { return Change::Reevaluate };
+        status.insert("variables".to_owned(), json!(list));
     }
     if let Some(generation) =
         desired.observed_generation.filter(|generation| observed.observed_generation != Some(*generation))
@@ -58,6 +54,15 @@ pub fn change(
         status.insert("observedGeneration".to_owned(), json!(generation));
     }
     if status.is_empty() { Change::None } else { Change::Patch(json!({ "status": status })) }
+}
+
+/// Whether the status shows these variables, be it as the API server made them.
+fn are_shown(observed: &Observed, accepted: Option<(Digest, Digest)>, wanted: &Variables) -> bool {
+    let shown = wanted.digest.map(|digest| match accepted {
+        Some((written, shown)) if written == digest => shown,
+        _ => digest,
+    });
+    observed.variables == shown
 }
 
 #[cfg(test)]
@@ -68,11 +73,11 @@ mod tests {
     use crate::{
         controllers::{
             cluster_class::plan::{self, PatchAnswer},
-            fixtures::{assert_no_null, patched},
+            tests::fixtures::{assert_no_null, patched},
         },
         index::{
-            fixtures::{Object, class, labels},
             gather::TemplateFinding,
+            tests::fixtures::{Object, class, labels},
         },
     };
 

@@ -92,10 +92,10 @@ mod tests {
 
     use super::*;
     use crate::{
-        controllers::fixtures::{assert_no_null, patched},
+        controllers::tests::fixtures::{assert_no_null, patched},
         index::{
-            fixtures::{Object, World, asked, config},
             place::SecretState,
+            tests::fixtures::{Object, World, asked, config},
         },
     };
 

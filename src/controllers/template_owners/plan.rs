@@ -66,9 +66,9 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
-    use crate::index::fixtures::{World, class, owned_by, owner, template};
+    use crate::index::tests::fixtures::{World, class, owned_by, owner, template};
 
-    fn world(owners: &[OwnerReference], classes: &[crate::index::fixtures::Object]) -> World {
+    fn world(owners: &[OwnerReference], classes: &[crate::index::tests::fixtures::Object]) -> World {
         let mut world = World::default();
         for class in classes {
             let _ = world.class(class.clone().using("MachineTemplate", "t"));

@@ -10,14 +10,14 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::{
+use crate::controllers::{
     Context, cluster_class, extension_config,
     runner::{self, Controller},
     template_owners::{self, reconcile::Pace},
 };
 use crate::{
     clock::Clock,
-    index::{Index, fixtures::Object, shared::Shared},
+    index::{Index, shared::Shared, tests::fixtures::Object},
     jobs,
     metrics::Metrics,
     runtime::{

@@ -13,7 +13,7 @@ use kapstan_api::{
 use kube::core::ApiResource;
 use serde_json::{Value, json};
 
-use super::{
+use super::super::{
     Awaited, Index,
     class::Class,
     config::{Config, Discovered, Registration},
@@ -411,7 +411,7 @@ impl World {
                 *self.evaluations.entry(class.clone()).or_default() += 1;
                 let desired =
                     Arc::new(crate::controllers::cluster_class::plan::paused(&gathered.entry.class));
-                let evaluated = super::class::Evaluated { inputs, desired };
+                let evaluated = super::super::class::Evaluated { inputs, desired };
                 self.index.evaluated(&gathered.entry.class, evaluated);
             }
         }

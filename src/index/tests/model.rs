@@ -12,15 +12,15 @@ use kapstan_api::{annotations::CONTRACT_LABEL_PREFIX, extension_config::Extensio
 
 use super::super::{
     config::{Discovered, Registration},
-    fixtures::{
-        GROUP, Object, World, answered, class, config, configs, crd, handler, kind, labels, owner, template,
-    },
     gather::{Gathered, Known, TemplateFinding},
     keys::{ClassKey, Job, SecretKey, TemplateKey},
     place::SecretState,
     question::{Call, QuestionOutcome},
     template::Template,
     wake::Wake,
+};
+use super::fixtures::{
+    GROUP, Object, World, answered, class, config, configs, crd, handler, kind, labels, owner, template,
 };
 use crate::runtime::{Extension, Question, QuestionKey};
 
@@ -754,7 +754,7 @@ impl History {
             let listed: Vec<_> =
                 known.objects.iter().map(|(place, object)| (place.clone(), object.clone())).collect();
             let version = self.next_version();
-            self.world.index.kind_found(&kind(name), super::super::fixtures::resource(name));
+            self.world.index.kind_found(&kind(name), super::fixtures::resource(name));
             let listed = listed.into_iter().map(|((namespace, object), state)| {
                 (template(name, &format!("{namespace}/{object}")), state.at(version))
             });

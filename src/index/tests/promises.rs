@@ -2,14 +2,10 @@
 
 use rstest::rstest;
 
-use super::super::{
-    fixtures::{
-        World, answered, asked, class, classes, config, configs, crd, handler, key, kind, labels, owned_by,
-        owner, template, unowned,
-    },
-    keys::SecretKey,
-    place::SecretState,
-    question::QuestionOutcome,
+use super::super::{keys::SecretKey, place::SecretState, question::QuestionOutcome};
+use super::fixtures::{
+    World, answered, asked, class, classes, config, configs, crd, handler, key, kind, labels, owned_by,
+    owner, template, unowned,
 };
 use crate::runtime::Cause;
 

@@ -1,13 +1,9 @@
 //! Stale news, lists that come anew, things that are gone.
 
-use super::super::{
-    Wake,
-    fixtures::{
-        Object, World, answered, asked, class, classes, config, configs, key, kind, labels, owned_by, owner,
-        template, unowned,
-    },
-    keys::SecretKey,
-    place::SecretState,
+use super::super::{Wake, keys::SecretKey, place::SecretState};
+use super::fixtures::{
+    Object, World, answered, asked, class, classes, config, configs, key, kind, labels, owned_by, owner,
+    template, unowned,
 };
 
 const NOBODY: [&str; 0] = [];

@@ -1,0 +1,3 @@
+//! What the tests of reconcilers, calls and resync share.
+
+pub(crate) mod fixtures;
