@@ -1,4 +1,5 @@
-//! A gate that the manager's requests to the API server go through, at which a test can hold one of them back.
+//! A gate that the manager's requests to the API server go through, at which a test can hold one of them back, or lose
+//! the answer to it.
 
 use std::sync::Arc;
 
@@ -18,15 +19,25 @@ struct Held {
     path: String,
     arrived: CancellationToken,
     passes: CancellationToken,
+    is_answer_lost: bool,
 }
 
 impl Gate {
     /// Holds the next request of this method to exactly this path.
     pub(crate) fn hold(&self, method: Method, path: &str) -> Hold {
+        Hold(self.expect(method, path, false))
+    }
+
+    /// Lets the next request of this method to exactly this path pass, and loses the answer to it.
+    pub(crate) fn lose_answer(&self, method: Method, path: &str) {
+        self.expect(method, path, true).passes.cancel();
+    }
+
+    fn expect(&self, method: Method, path: &str, is_answer_lost: bool) -> Held {
         let (arrived, passes) = (CancellationToken::new(), CancellationToken::new());
-        let held = Held { method, path: path.to_owned(), arrived, passes };
+        let held = Held { method, path: path.to_owned(), arrived, passes, is_answer_lost };
         self.0.lock().push(held.clone());
-        Hold(held)
+        held
     }
 
     /// A client whose requests go through the gate and then as `inner` sends them.
@@ -37,23 +48,29 @@ impl Gate {
             let (gate, inner) = (gate.clone(), inner.clone());
             async move {
                 let (parts, body) = request.into_parts();
-                gate.pass(&parts.method, parts.uri.path()).await;
-                inner.send(Request::from_parts(parts, body)).await
+                let is_answer_lost = gate.pass(&parts.method, parts.uri.path()).await;
+                let answer = inner.send(Request::from_parts(parts, body)).await?;
+                if is_answer_lost {
+                    Err(kube::Error::Service("the answer was lost".into()))
+                } else {
+                    Ok(answer)
+                }
             }
         });
         Client::new(service, namespace)
     }
 
-    async fn pass(&self, method: &Method, path: &str) {
+    /// Waits until a request may pass, and says whether the answer to it is to be lost.
+    async fn pass(&self, method: &Method, path: &str) -> bool {
         let held = {
             let mut awaited = self.0.lock();
             let place = awaited.iter().position(|held| held.method == *method && held.path == path);
             place.map(|place| awaited.remove(place))
         };
-        if let Some(held) = held {
-            held.arrived.cancel();
-            held.passes.cancelled().await;
-        }
+        let Some(held) = held else { return false };
+        held.arrived.cancel();
+        held.passes.cancelled().await;
+        held.is_answer_lost
     }
 }
 

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::{
     fixtures::Templates,
-    world::{DEADLINE, World},
+    world::{DEADLINE, Running, World},
 };
 
 /// The field manager of everything done here.
@@ -122,6 +122,31 @@ impl World {
             eprintln!("{path} is {:#}", self.get_at(path).await?.unwrap_or_default());
         }
         waited
+    }
+}
+
+impl Running {
+    /// As [`Running::metric`], of counters.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "counters are small whole numbers"
+    )]
+    pub(crate) fn count(&self, counter: &str, labels: &[(&str, &str)]) -> u64 {
+        self.metric(counter, labels) as u64
+    }
+
+    /// How often the desired status of a class was computed.
+    pub(crate) fn class_evaluations(&self) -> u64 {
+        self.count("kapstan_evaluations_total", &[("kind", "ClusterClass")])
+    }
+
+    /// How many reconciles went wrong.
+    pub(crate) fn reconcile_errors(&self) -> u64 {
+        ["error", "panic"]
+            .map(|result| self.count("kapstan_reconciles_total", &[("result", result)]))
+            .iter()
+            .sum()
     }
 }
 

@@ -10,6 +10,7 @@ mod ca_bundle;
 mod certificates;
 mod classes;
 mod extensions;
+mod identity;
 mod sizes;
 mod templates;
 mod writes;
