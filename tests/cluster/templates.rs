@@ -187,7 +187,7 @@ async fn templates_copied_with_the_owners_of_another_namespace_are_re_pointed(sc
     let first = scene.ready(&plain(&origin, "tide")).await?;
     let old = owned_by("tide", &first.uid().unwrap_or_default());
     let copies = world.plane.namespace("copies").await?;
-    let copied = world.create(&plain(&copies, "tide")).await?;
+    let class = world.create(&plain(&copies, "tide")).await?;
     let is_missed = |object: &Value| condition(object, "RefVersionsUpToDate")["status"] == "Unknown";
     world.until_at(&class_path(&copies, "tide"), is_missed).await?;
     // Who comes first, we or the collector, would be luck.
@@ -198,10 +198,10 @@ async fn templates_copied_with_the_owners_of_another_namespace_are_re_pointed(sc
     }
     let templates = template_paths(&copies);
     let before = uids(world, &templates).await?;
-    scene.until_ready(&copied).await?;
+    scene.until_ready(&class).await?;
     drop(collector);
     until_collected(world, &copies).await?;
-    until_owned(world, &templates, &[owned_by("tide", &copied.uid().unwrap_or_default())]).await?;
+    until_owned(world, &templates, &[owned_by("tide", &class.uid().unwrap_or_default())]).await?;
     assert_eq!(uids(world, &templates).await?, before);
     until_owned(world, &template_paths(&origin), &[old]).await
 }
@@ -489,49 +489,56 @@ async fn label_namespace(world: &World, namespace: &str, tide: Option<&str>) -> 
 }
 
 async fn a_selector_looks_at_the_labels_that_namespaces_have_now(scene: &Scene) -> Result<()> {
-    let Scene { world, extension, manager, .. } = scene;
+    let world = &scene.world;
     let (low, high) = (world.home("low").await?, world.home("high").await?);
     label_namespace(world, &high, Some("high")).await?;
-    let mut tidal = config("tidal", extension);
-    tidal.spec.namespace_selector = Some(parsed(json!({ "matchLabels": { "tide": "high" } })));
-    let mut everywhere = config("everywhere", extension);
-    everywhere.spec.namespace_selector = Some(parsed(json!({})));
-    for config in [tidal, everywhere] {
+    for (name, selector) in
+        [("tidal", json!({ "matchLabels": { "tide": "high" } })), ("everywhere", json!({}))]
+    {
+        let mut config = config(name, &scene.extension);
+        config.spec.namespace_selector = Some(parsed(selector));
         world.create(&config).await?;
-        world.until_config(&config.name_any(), is_discovered).await?;
+        world.until_config(name, is_discovered).await?;
     }
     for namespace in [&low, &high] {
         scene.ready(&class(namespace, "all", &["everywhere"])).await?;
         world.create(&class(namespace, "tide", &["tidal"])).await?;
     }
-    let paths = [&low, &high].map(|namespace| class_path(namespace, "tide"));
-    let until_variables = async |path: &str, status: &'static str| {
-        world.until_at(path, |object| condition(object, "VariablesReady")["status"] == status).await
-    };
-    let refused = until_variables(&paths[0], "False").await?;
-    assert_eq!(condition(&refused, "VariablesReady")["message"], unserved(&low));
-    until_variables(&paths[1], "True").await?;
-
-    manager.until_idle().await?;
-    let evaluations = manager.class_evaluations();
-    label_namespace(world, &low, Some("high")).await?;
-    until_variables(&paths[0], "True").await?;
-    label_namespace(world, &high, Some("neap")).await?;
-    let left_out = until_variables(&paths[1], "False").await?;
-    assert_eq!(condition(&left_out, "VariablesReady")["message"], unserved(&high));
-    assert_eq!(left_out["status"]["variables"].as_array().map(Vec::len), Some(10), "the last good ones stay");
-    label_namespace(world, &high, Some("high")).await?;
-    until_variables(&paths[1], "True").await?;
-    manager.until_idle().await?;
-    assert_eq!(manager.class_evaluations(), evaluations + 3, "of the classes that flipped only");
-    assert_eq!(extension.calls(Target::hook_at("/tidal", "DiscoverVariables")), 1);
-    assert_eq!(extension.calls(Target::hook_at("/everywhere", "DiscoverVariables")), 1);
+    until_unserved(world, &low).await?;
+    until_served(world, &high).await?;
+    later_labels_count_both_ways(scene, &low, &high).await?;
+    for prefix in ["/tidal", "/everywhere"] {
+        assert_eq!(scene.extension.calls(Target::hook_at(prefix, "DiscoverVariables")), 1, "{prefix}");
+    }
     Ok(())
 }
 
-fn unserved(namespace: &str) -> String {
-    format!(
+async fn later_labels_count_both_ways(scene: &Scene, low: &str, high: &str) -> Result<()> {
+    let Scene { world, manager, .. } = scene;
+    manager.until_idle().await?;
+    let evaluations = manager.class_evaluations();
+    label_namespace(world, low, Some("high")).await?;
+    until_served(world, low).await?;
+    label_namespace(world, high, Some("neap")).await?;
+    let left_out = until_unserved(world, high).await?;
+    assert_eq!(left_out["status"]["variables"].as_array().map(Vec::len), Some(10), "the last good ones stay");
+    label_namespace(world, high, Some("high")).await?;
+    until_served(world, high).await?;
+    manager.until_idle().await?;
+    assert_eq!(manager.class_evaluations(), evaluations + 3, "of the classes that flipped only");
+    Ok(())
+}
+
+async fn until_served(world: &World, namespace: &str) -> Result<Value> {
+    let is_ready = |class: &Value| condition(class, "VariablesReady")["status"] == "True";
+    world.until_at(&class_path(namespace, "tide"), is_ready).await
+}
+
+async fn until_unserved(world: &World, namespace: &str) -> Result<Value> {
+    let why = format!(
         "patch patch-tidal: handler discovervariables.tidal does not serve namespace {namespace}: the namespaceSelector of \
          ExtensionConfig tidal does not match it"
-    )
+    );
+    let says_why = |class: &Value| condition(class, "VariablesReady")["message"] == why;
+    world.until_at(&class_path(namespace, "tide"), says_why).await
 }
