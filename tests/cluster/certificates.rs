@@ -53,8 +53,12 @@ async fn a_certificate_is_accepted_or_refused_for_its_real_reason() -> Result<()
     }
     world.until_config("asks-for-our-certificate", is_discovered).await?;
     let refused = world.until_config("asks-for-another", |config| why_undiscovered(config).is_some()).await?;
-    // The alert is all that a client is told.
-    assert_says("asks-for-another", &why_undiscovered(&refused).unwrap_or_default(), &["alert"]);
+    // TLS 1.3 tells a client after its own part is over; whether it still hears why is chance.
+    assert_says(
+        "asks-for-another",
+        &why_undiscovered(&refused).unwrap_or_default(),
+        &["the connection broke"],
+    );
     assert_eq!(pickier.calls_total(), 0);
     good_certificates_heal(&world, &served, &shop).await
 }
