@@ -213,6 +213,9 @@ mod tests {
         bench.context.shared.queues().jobs.add(Job::Discovery("ext-a".into()));
         pass(SECOND).await;
         assert_eq!((first, bench.server.patches.lock().len(), bench.extension.calls()), (1, 1, 2));
+        let path = "/apis/runtime.cluster.x-k8s.io/v1beta2/extensionconfigs/ext-a";
+        let found = &bench.server.object(path)["status"]["handlers"];
+        assert_eq!([0, 1, 2].map(|at| &found[at]["name"]), ["a.ext-a", "b.ext-a", "c.ext-a"]);
     }
 
     #[tokio::test(start_paused = true)]

@@ -376,21 +376,21 @@ impl History {
 
     /// Does something at random, and says what.
     fn operate(&mut self) -> String {
-        match self.dice.roll(20) {
+        match self.dice.roll(32) {
             0 | 1 => self.change_config(),
-            2 => self.delete_config(),
+            2 if self.dice.roll(2) == 0 => self.delete_config(),
             3 | 4 => self.change_class(),
-            5 => self.delete_class(),
+            5 if self.dice.roll(2) == 0 => self.delete_class(),
             6 => self.change_namespace(),
-            7 | 8 => self.begin_discovery(),
-            9 | 10 => self.end_discovery(),
-            11 | 12 => self.end_question(),
-            13 => self.reopen(),
-            14 => self.change_template(),
-            15 => self.own_template(),
-            16 => self.change_kind(),
-            17 => self.change_crd(),
-            18 => self.list(),
+            7..=9 => self.begin_discovery(),
+            10..=13 => self.end_discovery(),
+            14..=18 => self.end_question(),
+            19 | 20 => self.reopen(),
+            21 => self.change_template(),
+            22 => self.own_template(),
+            23 => self.change_kind(),
+            24 => self.change_crd(),
+            25 if self.dice.roll(2) == 0 => self.list(),
             _ => self.look_at_some(),
         }
     }
@@ -439,7 +439,7 @@ impl History {
             return format!("config {name} made");
         };
         let before = config.clone();
-        let aspect = dice.roll(8);
+        let aspect = dice.roll(12).min(8);
         match aspect {
             0 => config.url = dice.pick(&["https://a.test", "https://b.test"]),
             1 => config.setting = dice.pick(&[None, Some("x"), Some("y")]),
@@ -450,9 +450,10 @@ impl History {
             4 => config.is_paused = !config.is_paused,
             5 => config.secret = dice.pick(&[None, Some("ns/ca"), Some("ns/other")]),
             6 => config.bundle = dice.pick(&[None, Some("pem"), Some("mep")]),
-            _ => *config = fresh,
+            7 => *config = fresh,
+            _ => {} // the same once more
         }
-        if aspect < 7 {
+        if aspect != 7 {
             let is_spec = matches!(aspect, 0..=3 | 6);
             config.generation += i64::from(is_spec);
             if !before.can_be_called() && config.can_be_called() {
@@ -499,7 +500,7 @@ impl History {
         }
         let at = self.dice.roll(self.flights.len());
         let Flight { name, extension, generation } = self.flights.swap_remove(at);
-        let is_good = self.dice.roll(4) > 0;
+        let is_good = self.dice.roll(6) > 0;
         let handlers = self.handlers_of(name);
         let result: Result<Arc<[ExtensionHandler]>, Arc<str>> =
             if is_good { Ok(handlers.clone().into()) } else { Err("down".into()) };
@@ -528,7 +529,13 @@ impl History {
     fn handlers_of(&mut self, config: &str) -> Vec<ExtensionHandler> {
         let mut handlers = Vec::new();
         for name in ["dv", "x", "foo"] {
-            let hook = self.dice.pick(&["DiscoverVariables", "DiscoverVariables", "GeneratePatches", ""]);
+            let hook = self.dice.pick(&[
+                "DiscoverVariables",
+                "DiscoverVariables",
+                "DiscoverVariables",
+                "GeneratePatches",
+                "",
+            ]);
             if !hook.is_empty() {
                 let seconds = self.dice.pick(&[Some(5), Some(10), None]);
                 let found = handler(&format!("{name}.{config}"), hook);
