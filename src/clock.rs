@@ -61,7 +61,7 @@ mod tests {
     async fn a_virtual_clock_moves_with_paused_time() {
         let start: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
         let clock = Clock::starting_at(start);
-        tokio::time::advance(Duration::from_secs(3600)).await;
+        tokio::time::advance(Duration::from_hours(1)).await;
         assert_eq!(clock.timestamp(), "2026-01-01T01:00:00Z".parse::<Timestamp>().unwrap());
     }
 }

@@ -42,7 +42,7 @@ impl Default for Options {
         Self {
             extension_config_workers: 10,
             cluster_class_workers: 10,
-            sync_period: Duration::from_secs(600),
+            sync_period: Duration::from_mins(10),
             runtime: runtime::Options::default(),
         }
     }

@@ -121,7 +121,7 @@ async fn an_hour_passes_in_no_time_with_the_calls_of_an_hour() {
     let running = tokio::spawn(manager.run(stop.clone()));
 
     extension.until_calls(Target::discovery(""), 1).await;
-    tokio::time::sleep(Duration::from_secs(61 * 60)).await;
+    tokio::time::sleep(Duration::from_mins(61)).await;
     assert_eq!(
         extension.calls(Target::discovery("")),
         1 + 6,
@@ -143,7 +143,7 @@ async fn an_hour_passes_in_no_time_with_the_calls_of_an_hour() {
 
     extension.behave(Target::All, Behaviour::hang());
     extension.reset_counts();
-    tokio::time::sleep(Duration::from_secs(60 * 60)).await;
+    tokio::time::sleep(Duration::from_hours(1)).await;
     // A call takes its 10 s to be given up; the waits between are 5, 10, 20, 40, 80, 160 and then 300 s.
     let attempts = extension.calls(Target::discovery(""));
     assert!((14..=17).contains(&attempts), "{attempts} attempts in an hour of silence");

@@ -119,7 +119,7 @@ impl Bench {
         let evaluations = manager.metric("kapstan_evaluations_total", &[]);
         let calls = extension.calls_total();
         // That nothing happens in a minute can only be seen by letting it pass.
-        tokio::time::sleep(Duration::from_secs(60)).await;
+        tokio::time::sleep(Duration::from_mins(1)).await;
         assert_eq!(world.writes(mark)?, []);
         let lists = world.asked(mark)?.into_iter().filter(|event| event.verb == "list").count();
         assert_eq!(lists, 0);
