@@ -104,6 +104,7 @@ impl Templates {
 }
 
 /// A `ClusterClass` with these templates and whatever else is in `spec`.
+#[expect(clippy::needless_pass_by_value, reason = "callers write the spec in place")]
 pub(crate) fn class_with(namespace: &str, name: &str, templates: &Templates, spec: Value) -> ClusterClass {
     let set = templates.name();
     let reference = |group: &str, kind: &str| json!({ "apiVersion": format!("{group}.cluster.x-k8s.io/v1beta2"), "kind": kind, "name": set });

@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 use crate::gate::Gate;
 
 /// How long anything may take that a test waits for.
-pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
+pub(crate) const DEADLINE: Duration = Duration::from_mins(1);
 
 /// The manager's user.
 const USER: &str = "kapstan";
