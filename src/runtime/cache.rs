@@ -27,7 +27,8 @@ const BYTES_PER_BODY_BYTE: usize = 4;
 pub struct Answer {
     /// What the extension said.
     pub response: Arc<DiscoverVariablesResponse>,
-    /// Stands for the variables in it; the same variables give the same digest, whatever the order of their keys.
+    /// Stands for the variables in it; the same variables give the same digest, whatever their order and that of
+    /// their keys.
     pub digest: Digest,
     /// When the question was sent.
     pub asked_at: Instant,
@@ -37,7 +38,10 @@ pub struct Answer {
 
 impl Answer {
     pub(super) fn new(response: DiscoverVariablesResponse, asked_at: Instant, bytes: usize) -> Self {
-        let digest = Digest::of(&response.variables);
+        // A class shows variables by name, so the order in which an extension lists them is no news.
+        let mut variables: Vec<_> = response.variables.iter().collect();
+        variables.sort_by(|a, b| a.name.cmp(&b.name));
+        let digest = Digest::of(&variables);
         Self { response: Arc::new(response), digest, asked_at, bytes }
     }
 }
@@ -109,6 +113,7 @@ fn weight(answer: &Answer) -> u32 {
 mod tests {
     use std::collections::BTreeMap;
 
+    use kapstan_api::cluster_class::ClusterClassVariable;
     use kapstan_api::extension_config::ClientConfig;
     use kapstan_api::hooks::Response as _;
 
@@ -128,6 +133,18 @@ mod tests {
 
     fn keys_known(answers: &Answers) -> usize {
         answers.keys.lock().values().map(HashSet::len).sum()
+    }
+
+    #[test]
+    fn the_order_of_variables_is_no_news() {
+        let named = |names: [&str; 3]| {
+            let variables =
+                names.map(|name| ClusterClassVariable { name: name.to_owned(), ..Default::default() });
+            let response = DiscoverVariablesResponse { variables: variables.into(), ..Default::default() };
+            Answer::new(response, Instant::now(), 0).digest
+        };
+        assert_eq!(named(["a", "b", "c"]), named(["c", "a", "b"]));
+        assert_ne!(named(["a", "b", "c"]), named(["a", "b", "d"]));
     }
 
     #[test]
