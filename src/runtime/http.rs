@@ -202,8 +202,10 @@ fn interrupted(error: &(dyn Error + 'static)) -> Failure {
 fn says_closed(error: &(dyn Error + 'static)) -> bool {
     use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, NotConnected, UnexpectedEof};
     let kind = error.downcast_ref::<io::Error>().map(io::Error::kind);
-    let is_incomplete = error.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_incomplete_message);
-    is_incomplete
+    let is_over =
+        |error: &hyper::Error| error.is_incomplete_message() || error.is_canceled() || error.is_closed();
+    let is_over = error.downcast_ref::<hyper::Error>().is_some_and(is_over);
+    is_over
         || matches!(
             kind,
             Some(BrokenPipe | ConnectionAborted | ConnectionReset | NotConnected | UnexpectedEof)
