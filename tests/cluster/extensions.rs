@@ -164,14 +164,14 @@ impl Scene {
         closed.spec.namespace_selector =
             Some(parsed(json!({ "matchLabels": { "kubernetes.io/metadata.name": self.team_a } })));
         self.world.create(&closed).await?;
-        // Nobody serves it, so these classes can only wait for it to be known.
         self.world.create(&class(&self.team_a, "names-closed", &["closed"])).await?;
         self.world.create(&class(&self.team_b, "names-closed", &["closed"])).await?;
         self.world.create(&class(&self.team_b, "names-500", &["status-500"])).await?;
-        self.world.create(&class(&self.team_b, "names-hanging", &["hangs-in-body"])).await?;
         for name in HANGING {
             self.until_calls(name, 1).await?;
         }
+        // Now that the manager knows the config: news of two kinds come in any order.
+        self.world.create(&class(&self.team_b, "names-hanging", &["hangs-in-body"])).await?;
         Ok(())
     }
 
@@ -217,13 +217,11 @@ impl Scene {
             (&self.team_b, "names-500", "status-500"),
             (&self.team_b, "names-hanging", "hangs-in-body"),
         ] {
-            let class = self.world.until_class(namespace, name, |class| why_unready(class).is_some()).await?;
-            let says = [
-                &format!("patch patch-{config}"),
-                &format!("discovervariables.{config} is not known yet"),
-                &format!("ExtensionConfig {config} has not been discovered"),
-            ];
-            assert_says(name, &why_unready(&class).unwrap_or_default(), &says.map(String::as_str));
+            let why = format!(
+                "patch patch-{config}: handler discovervariables.{config} is not known yet: \
+                 ExtensionConfig {config} has not been discovered"
+            );
+            let class = self.world.until_class(namespace, name, |class| is_unready(class, &why)).await?;
             assert_eq!(variables(&class), [""; 0]);
             assert_eq!(class.status.unwrap_or_default().observed_generation, None, "{name}");
         }
@@ -249,7 +247,7 @@ impl Scene {
         self.world.until_class(&self.team_a, "names-closed", is_ready).await?;
         self.world.until_class(&self.team_b, "names-500", is_ready).await?;
         self.world.until_class(&self.team_b, "names-hanging", is_ready).await?;
-        let not_served = |class: &_| why_unready(class).is_some_and(|why| why.contains("namespaceSelector"));
+        let not_served = |class: &_| is_unready(class, "namespaceSelector");
         let class = self.world.until_class(&self.team_b, "names-closed", not_served).await?;
         assert_says(
             "names-closed",
@@ -307,8 +305,7 @@ impl Scene {
         let config = world.until_config("closed", |config| why_undiscovered(config).is_some()).await?;
         assert_eq!(config.status.unwrap_or_default().handlers.len(), 3, "what was found before stays");
         let blocked =
-            world.until_class(&team_a, "names-closed", |class| why_unready(class).is_some()).await?;
-        assert_says("names-closed", &why_unready(&blocked).unwrap_or_default(), &["is not known yet"]);
+            world.until_class(&team_a, "names-closed", |class| is_unready(class, "is not known yet")).await?;
         assert_eq!(variables(&blocked).len(), 10, "what was found before stays");
         assert!(manager.health.missing().is_empty());
         world.create(&class(&team_b, "after-restart", &["healthy"])).await?;
@@ -332,6 +329,11 @@ impl Scene {
 /// Options of a manager that asks again only what failed.
 fn without_resync() -> Options {
     Options { sync_period: Duration::ZERO, ..Options::default() }
+}
+
+/// Whether the variables of a class are not ready for a reason that has this in it.
+fn is_unready(class: &ClusterClass, says: &str) -> bool {
+    why_unready(class).is_some_and(|why| why.contains(says))
 }
 
 /// A namespace with the templates that every class of these tests refers to.
@@ -413,7 +415,7 @@ impl Asked {
             self.create(name, &["healthy", name]).await?;
         }
         for (name, _, says) in failing() {
-            let why = self.why(name).await?;
+            let why = self.why(name, "failed to call").await?;
             let names = [
                 &format!("patch patch-{name}: "),
                 &format!("failed to call handler discovervariables.{name} for hook DiscoverVariables"),
@@ -447,7 +449,7 @@ impl Asked {
             .collect();
         let class = class_with(&self.namespace, "crowd", &Templates::none(), json!({ "patches": patches }));
         self.world.create(&class).await?;
-        let why = self.why("crowd").await?;
+        let why = self.why("crowd", "no room left").await?;
         assert_says("crowd", &why, &["patch patch-0: ", "no room left"]);
         assert_eq!(self.extension.calls(Target::hook_at("/crowd", "DiscoverVariables")), 1);
         Ok(())
@@ -461,7 +463,7 @@ impl Asked {
         self.ready("moved").await?;
         let before = config("moved", &self.extension).spec;
         self.patch("moved", &json!({ "spec": { "clientConfig": { "url": closed.url() } } })).await?;
-        let why = self.why("moved").await?;
+        let why = self.why("moved", "is not known yet").await?;
         assert_says("moved", &why, &["discovervariables.moved is not known yet", "ExtensionConfig moved"]);
         self.until_variables("moved", 10).await?;
         self.patch("moved", &json!({ "spec": before })).await?;
@@ -474,7 +476,7 @@ impl Asked {
         self.create("removed", &["removed", "healthy"]).await?;
         self.ready("removed").await?;
         self.configs().delete("removed", &DeleteParams::default()).await?;
-        let why = self.why("removed").await?;
+        let why = self.why("removed", "is not registered").await?;
         let says = "handler discovervariables.removed is not registered: there is no ExtensionConfig removed";
         assert_says("removed", &why, &["patch patch-removed: ", says]);
         self.until_variables("removed", 10).await?;
@@ -489,7 +491,7 @@ impl Asked {
         self.ready("changes").await?;
         self.extension.set_handlers("/changes", vec![HandlerSpec::new("other", "DiscoverVariables")])?;
         self.patch("changes", &json!({ "spec": { "settings": { "any": "change" } } })).await?;
-        let why = self.why("changes").await?;
+        let why = self.why("changes", "no such handler").await?;
         assert_says(
             "changes",
             &why,
@@ -498,8 +500,7 @@ impl Asked {
         self.extension
             .set_handlers("/changes", vec![HandlerSpec::new("discovervariables", "GeneratePatches")])?;
         self.patch("changes", &json!({ "spec": { "settings": { "any": "other change" } } })).await?;
-        let serves_another =
-            |class: &_| why_unready(class).is_some_and(|why| why.contains("serves GeneratePatches"));
+        let serves_another = |class: &_| is_unready(class, "serves GeneratePatches");
         self.world.until_class(&self.namespace, "changes", serves_another).await?;
         self.until_variables("changes", 10).await
     }
@@ -539,9 +540,9 @@ impl Asked {
         self.world.until_class(&self.namespace, name, is_ready).await
     }
 
-    async fn why(&self, name: &str) -> Result<String> {
-        let is_unready = |class: &_| why_unready(class).is_some();
-        let class = self.world.until_class(&self.namespace, name, is_unready).await?;
+    /// Why a class is not ready, once it is not for lack of news of its configs.
+    async fn why(&self, name: &str, says: &str) -> Result<String> {
+        let class = self.world.until_class(&self.namespace, name, |class| is_unready(class, says)).await?;
         Ok(why_unready(&class).unwrap_or_default())
     }
 
