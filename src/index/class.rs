@@ -12,6 +12,7 @@ use kapstan_api::{
     cluster_class::{ClusterClass, ClusterClassStatus, ClusterClassVariable, HandlerRole, TemplateRef},
     conditions::v1beta1,
 };
+use tokio::time::Instant;
 
 use super::{
     keys::{ClassKey, GroupKind, Name, TemplateKey},
@@ -167,12 +168,14 @@ pub struct ClassEntry {
     /// What the API server made of the variables written last: the digest written, and the one it then showed.
     /// They differ where the schema of `status` has defaults.
     pub accepted: Option<(Digest, Digest)>,
+    /// Since when something that it names has been found to be absent.
+    pub(super) lacks_since: Option<Instant>,
     /// Why its questions are asked.
     pub(super) cause: Cause,
 }
 
 impl ClassEntry {
     pub(super) fn new(class: Arc<Class>, cause: Cause) -> Self {
-        Self { class, evaluated: None, accepted: None, cause }
+        Self { class, evaluated: None, accepted: None, lacks_since: None, cause }
     }
 }

@@ -11,6 +11,7 @@ use kapstan_api::{
     hooks::{DiscoverVariablesResponse, catalog::GroupVersionHook},
 };
 use serde::Serialize;
+use tokio::time::Instant;
 
 use super::{
     Awaited, Index,
@@ -40,6 +41,8 @@ pub struct Gathered {
     pub jobs: Vec<Job>,
     /// Templates that lack its owner reference.
     pub unowned: Vec<TemplateKey>,
+    /// Whether something that the class names does not exist.
+    pub lacks_something: bool,
 }
 
 /// What is known for a patch that asks for variables.
@@ -111,6 +114,7 @@ impl Index {
             open: BTreeSet::new(),
             jobs: Vec::new(),
             unowned: Vec::new(),
+            lacks_something: false,
         };
         let mut asked = BTreeSet::new();
         if !class.is_paused {
@@ -121,9 +125,19 @@ impl Index {
                 self.gather_template(&class, reference, &mut gathered);
             }
         }
+        if !gathered.lacks_something
+            && let Some(entry) = self.classes.get_mut(key)
+        {
+            entry.lacks_since = None;
+        }
         self.ask(key, asked);
         self.awaiting.set(key, gathered.open.clone());
         Some(gathered)
+    }
+
+    /// Since when something that a class names has been absent; from now on, if that was not so before.
+    pub fn lacks_since(&mut self, key: &ClassKey, now: Instant) -> Instant {
+        self.classes.get_mut(key).map_or(now, |entry| *entry.lacks_since.get_or_insert(now))
     }
 
     fn gather_answer(
@@ -135,6 +149,10 @@ impl Index {
     ) {
         let known = match self.resolve(class, asked_by) {
             Resolution::Wait(awaited) => Err(awaited),
+            Resolution::Absent(why) => {
+                gathered.lacks_something = true;
+                Ok(Known::Failed(why.into()))
+            }
             Resolution::Refused(why) => Ok(Known::Failed(why.into())),
             Resolution::Ask(question) => {
                 asked.insert(question.key());
@@ -175,7 +193,10 @@ impl Index {
                 return;
             }
             (KindState::Unavailable(why), _) => TemplateFinding::Unavailable(why),
-            (KindState::Synced, None) => TemplateFinding::Missing,
+            (KindState::Synced, None) => {
+                gathered.lacks_something = true;
+                TemplateFinding::Missing
+            }
             (KindState::Synced, Some(template)) => {
                 let is_owned = template.owners.iter().any(|owner| *owner.uid == *class.uid);
                 match self.refusal_of(&key) {
@@ -205,7 +226,7 @@ impl Index {
             ));
         };
         let Some(entry) = self.configs.get(name.config) else {
-            return Resolution::Refused(format!(
+            return Resolution::Absent(format!(
                 "handler {handler} is not registered: there is no ExtensionConfig {}",
                 name.config
             ));
@@ -263,6 +284,8 @@ impl Index {
 enum Resolution {
     /// Nobody before this is there.
     Wait(Awaited),
+    /// Nobody, since there is no such config; the text says so.
+    Absent(String),
     /// Nobody; the text says why, the same for the same state.
     Refused(String),
     /// This.
