@@ -17,6 +17,11 @@ const RESERVED: &str = "builtin";
 /// How many bytes a name may have in a status.
 const MAX_NAME: usize = 256;
 
+/// How deep lists and objects may be nested in a schema. JSON is read down to 128 levels, and a status, in the list of
+/// all classes, has ten more around a schema than the answer has: a class with a deeper one could not be read again, and
+/// no other class in the same list.
+const MAX_DEPTH: usize = 64;
+
 /// The types that a schema may have.
 const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
 
@@ -105,6 +110,11 @@ fn check_name(name: &str, path: &str, errors: &mut Vec<FieldError>) {
 }
 
 fn check_root(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
+    if is_deeper_than(MAX_DEPTH, schema) {
+        let detail = format!("a schema has at most {MAX_DEPTH} levels of lists and objects in each other");
+        errors.push(error(path.to_owned(), Cause::TooLong, detail));
+        return;
+    }
     let before = errors.len();
     check_structure(schema, path, errors);
     if errors.len() > before {
@@ -171,6 +181,15 @@ fn check_field(field: Field, value: &Value, path: &str, errors: &mut Vec<FieldEr
     }
 }
 
+fn is_deeper_than(levels: usize, value: &Value) -> bool {
+    let is_inside_deeper = |inside| is_deeper_than(levels - 1, inside);
+    match value {
+        Value::Array(items) => levels == 0 || items.iter().any(is_inside_deeper),
+        Value::Object(fields) => levels == 0 || fields.values().any(is_inside_deeper),
+        _ => false,
+    }
+}
+
 fn is_list_of(value: &Value, is_item: fn(&Value) -> bool) -> bool {
     value.as_array().is_some_and(|items| items.iter().all(is_item))
 }
@@ -226,6 +245,15 @@ mod tests {
     ) {
         let field = format!("hull.variables[tide].schema.openAPIV3Schema{field}");
         assert_eq!(found(&[variable("tide", &schema)]), [(field, cause)]);
+    }
+
+    #[test]
+    fn a_schema_that_could_not_be_read_back_is_refused() {
+        let nested = |levels| (1..levels).fold(json!({}), |inside, _| json!([inside]));
+        let schema = |levels: usize| json!({"type": "string", "default": nested(levels)});
+        assert_eq!(found(&[variable("tide", &schema(MAX_DEPTH - 1))]), []);
+        let field = "hull.variables[tide].schema.openAPIV3Schema".to_owned();
+        assert_eq!(found(&[variable("tide", &schema(MAX_DEPTH))]), [(field, "FieldValueTooLong")]);
     }
 
     #[test]
