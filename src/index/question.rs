@@ -73,7 +73,12 @@ impl Index {
     pub fn begin(&mut self, job: &Job) -> Option<Call> {
         match job {
             Job::Discovery(name) => {
-                let entry = self.configs.get_mut(name).filter(|entry| entry.config.can_be_called())?;
+                let entry = self.configs.get_mut(name)?;
+                // Also where a call had to wait for its turn, and by now cannot be made: none is under way.
+                entry.in_flight = None;
+                if !entry.config.can_be_called() {
+                    return None;
+                }
                 let generation = entry.config.generation;
                 entry.in_flight = Some(generation);
                 Some(Call::Discovery {

@@ -2,7 +2,11 @@
 
 use rstest::rstest;
 
-use super::super::{keys::SecretKey, place::SecretState, question::QuestionOutcome};
+use super::super::{
+    keys::{Job, SecretKey},
+    place::SecretState,
+    question::QuestionOutcome,
+};
 use super::fixtures::{
     World, answered, asked, class, classes, config, configs, crd, handler, key, kind, labels, owned_by,
     owner, template, unowned,
@@ -82,7 +86,7 @@ fn a_config_recreated_at_equal_generation_is_another_one() {
 #[test]
 fn what_a_recreated_config_found_before_is_not_taken_over() {
     let mut world = discovered();
-    let call = world.index.begin(&super::super::keys::Job::Discovery("ext-a".into())).unwrap();
+    let call = world.index.begin(&Job::Discovery("ext-a".into())).unwrap();
     let super::super::question::Call::Discovery { extension, .. } = call else { panic!("not a Discovery") };
     let _ = world.config(config("ext-a").recreated());
     let late = super::super::config::Discovered { generation: 1, result: Err("late".into()) };
@@ -479,13 +483,25 @@ fn a_paused_config_keeps_its_handlers_from_its_status() {
 }
 
 #[test]
+fn a_discovery_that_never_got_its_turn_is_asked_for_when_the_config_is_unpaused() {
+    let mut world = World::default();
+    let _ = world.config(config("ext-a"));
+    let job = Job::Discovery("ext-a".into());
+    assert!(world.index.begin(&job).is_some(), "it waits for its turn");
+    let _ = world.config(config("ext-a").paused());
+    assert!(world.index.begin(&job).is_none(), "and is not made any more");
+    let _ = world.config(config("ext-a"));
+    assert!(world.index.needs_discovery(&"ext-a".into()));
+}
+
+#[test]
 fn a_failed_discovery_is_tried_again_when_the_config_is_unpaused() {
     let mut world = World::default();
     let _ = world.config(config("ext-a"));
     let _ = world.fail_discovery("ext-a", "down");
     assert!(!world.index.needs_discovery(&"ext-a".into()), "the back-off has it");
     let _ = world.config(config("ext-a").paused());
-    let job = super::super::keys::Job::Discovery("ext-a".into());
+    let job = Job::Discovery("ext-a".into());
     assert!(world.index.begin(&job).is_none(), "and loses it, since a paused config is not called");
     let wake = world.config(config("ext-a"));
     assert_eq!(configs(&wake), ["ext-a"]);
