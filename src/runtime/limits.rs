@@ -38,9 +38,11 @@ pub(super) struct NoSlot {
 }
 
 impl Limits {
-    /// At most `max_in_flight` calls at once to one address; 0 is taken as 1.
+    /// At most `max_in_flight` calls at once to one address; 0 is taken as 1, and what is more than can be counted as
+    /// the most that can.
     pub(super) fn new(max_in_flight: usize, max_wait: Duration) -> Self {
-        Self { max_in_flight: max_in_flight.max(1), max_wait, hosts: Arc::default() }
+        let max_in_flight = max_in_flight.clamp(1, Semaphore::MAX_PERMITS);
+        Self { max_in_flight, max_wait, hosts: Arc::default() }
     }
 
     /// Waits for a slot, in the order of arrival.
@@ -86,6 +88,12 @@ mod tests {
         assert!(limits.slot(&address("b")).await.is_ok());
         assert_eq!(limits.slot(&address("a")).await.err(), Some(NoSlot { waited: Duration::from_secs(3) }));
         drop(held);
+        assert!(limits.slot(&address("a")).await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn a_limit_beyond_all_bounds_is_none() {
+        let limits = Limits::new(usize::MAX, Duration::ZERO);
         assert!(limits.slot(&address("a")).await.is_ok());
     }
 
