@@ -1,10 +1,13 @@
 //! How logs are written.
 
+use std::io::IsTerminal as _;
+
 use clap::ValueEnum;
 use tracing_subscriber::{EnvFilter, filter::ParseError, fmt};
 
-/// kube's client logs every request that fails, of which those who sent it tell more.
-const DEFAULT: &str = "info,kube_client::client::builder=off";
+/// kube's client logs every request that fails, of which those who sent it tell more; and every body that it cannot
+/// read, whole, be it that of Secrets.
+const DEFAULT: &str = "info,kube_client::client=off";
 
 /// How logs are written.
 #[derive(Debug, clap::Args)]
@@ -37,7 +40,9 @@ impl Args {
     /// Sends logs to standard error from now on.
     pub(super) fn install(self) {
         let Self { logging_format, log } = self;
-        let subscriber = fmt().with_env_filter(log).with_writer(std::io::stderr);
+        // Colours are for people only, and not for what collects logs.
+        let is_terminal = std::io::stderr().is_terminal();
+        let subscriber = fmt().with_env_filter(log).with_writer(std::io::stderr).with_ansi(is_terminal);
         match logging_format {
             Format::Text => subscriber.init(),
             Format::Json => subscriber.json().init(),
