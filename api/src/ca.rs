@@ -72,6 +72,17 @@ impl SecretRef {
             _ => Err(Missing::MalformedName { value: text::foreign_within(value, 512) }),
         }
     }
+
+    /// Whether a Secret can have this name, in a namespace that can have that one. If not, there is no such Secret, and
+    /// the names must not get into a URL or a selector, where they would mean something else.
+    #[must_use]
+    pub fn can_exist(&self) -> bool {
+        let is_fit = |part: &str| {
+            part.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+                && !part.is_empty()
+        };
+        is_fit(&self.namespace) && self.name.split('.').all(is_fit)
+    }
 }
 
 /// The bundle in a Secret's `data`; `None` stands for a Secret that does not exist.
@@ -111,6 +122,17 @@ mod tests {
             bundle(&secret, Some(&BTreeMap::new())).unwrap_err().to_string(),
             "Secret vault/ca-one has no entry ca.crt, or an empty one"
         );
+    }
+
+    #[test]
+    fn a_secret_that_cannot_exist_is_known_by_its_name() {
+        let can_exist = |value| SecretRef::parse(value).unwrap().can_exist();
+        assert!(can_exist("vault/ca-1.example"));
+        for value in
+            ["../secrets", "a?x=1&y/b", "a%2fb/c", "vault/a,b", "vault/a=b", "vault/a/b", "V/a", "vault/ü"]
+        {
+            assert!(!can_exist(value), "{value}");
+        }
     }
 
     #[test]

@@ -127,6 +127,9 @@ impl Drop for Running {
 }
 
 async fn watch_secret(client: Client, shared: Shared, key: SecretKey) {
+    if !key.can_exist() {
+        return shared.change(|index| index.apply_secret(&key, SecretState::Absent));
+    }
     let api: Api<Secret> = Api::namespaced(client, &key.namespace);
     let config = watcher::Config::default().fields(&format!("metadata.name={}", key.name));
     let sync = Sync::new(&format!("Secret {key}"));
