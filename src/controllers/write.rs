@@ -48,6 +48,18 @@ pub enum Error {
     },
 }
 
+impl Error {
+    /// Whether the API server has read what was to be written and will not have it, so that trying again helps only
+    /// once something else has changed. Then an object should say so where its reader looks.
+    #[must_use]
+    pub fn is_refusal(&self) -> bool {
+        match self {
+            Self::Write { source, .. } => [400, 413, 422].iter().any(|code| has_code(source, *code)),
+            Self::Read { .. } => false,
+        }
+    }
+}
+
 /// How a write ended that was not refused.
 #[derive(Debug)]
 pub enum Written<K> {

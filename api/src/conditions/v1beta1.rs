@@ -182,6 +182,12 @@ impl Wanted {
         }
     }
 
+    /// The condition's type.
+    #[must_use]
+    pub fn type_(&self) -> &'static str {
+        self.type_
+    }
+
     fn at(self, time: Time, unknown: Unknown) -> Condition {
         Condition {
             type_: self.type_.to_owned(),

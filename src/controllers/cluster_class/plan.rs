@@ -7,7 +7,7 @@ use kapstan_api::{
     conditions::{self, Status, v1beta1},
     hooks::DiscoverVariablesResponse,
     refversions::{self, RefVersions},
-    variables,
+    text, variables,
 };
 
 use super::KIND;
@@ -91,6 +91,20 @@ pub fn evaluate(
         }),
         observed_generation: (are_templates_good && are_variables_good).then_some(class.generation),
     }
+}
+
+/// The result of a class whose variables the API server refuses to store, as when they are more than a status can hold:
+/// it says why, and the variables stay as they were.
+#[must_use]
+pub fn refused(class: &Class, desired: Desired, why: &str) -> Desired {
+    let message = format!("the API server refuses these variables: {}", text::foreign(why));
+    let (ready, reconciled) = variables::not_ready(Some(class.generation), &message);
+    let Desired { mut conditions, mut v1beta1_conditions, .. } = desired;
+    conditions.retain(|condition| condition.type_() != ready.type_());
+    v1beta1_conditions.retain(|condition| condition.type_() != reconciled.type_());
+    conditions.push(ready);
+    v1beta1_conditions.push(reconciled);
+    Desired { conditions, v1beta1_conditions, variables: None, observed_generation: None }
 }
 
 fn judge_templates(

@@ -17,6 +17,7 @@ use crate::{
         write::{Error, Write, Written},
     },
     digest::Digest,
+    error::chain,
     index::{
         class::{Class, Evaluated},
         gather::{Answered, Gathered, Known},
@@ -48,18 +49,58 @@ async fn step(key: &ClassKey, ctx: &Context) -> Result<bool, Error> {
     if !gathered.open.is_empty() {
         return Ok(true); // the end of the last one is an event
     }
+    if gathered.lacks_something && !has_waited_for_it(key, ctx) {
+        return Ok(true);
+    }
     let inputs = gathered.inputs();
     let Some((desired, change)) = decide(&gathered, inputs, ctx) else { return Ok(true) };
     let class = &gathered.entry.class;
     let is_done = match change {
         Change::None | Change::Reevaluate => true,
-        Change::Patch(body) => write(ctx, class, &desired, body).await?,
+        Change::Patch(body) => match write(ctx, class, &desired, body).await {
+            Err(error) if error.is_refusal() && desired.variables.is_some() => {
+                return say_refused(&gathered, desired, error, ctx).await;
+            }
+            written => written?,
+        },
     };
     if is_done {
         let evaluated = Evaluated { inputs, desired: Arc::new(desired.without_list()) };
         ctx.shared.with(|index| index.evaluated(class, evaluated));
     }
     Ok(is_done)
+}
+
+/// What a class names may come a moment after it: objects that are applied together arrive by several watches, in any
+/// order. So what is absent has this long to come before the class says so.
+const GRACE: Duration = Duration::from_millis(500);
+
+/// Whether something that a class names has been absent for long enough; if not, the class comes again then.
+fn has_waited_for_it(key: &ClassKey, ctx: &Context) -> bool {
+    let now = ctx.clock.now();
+    let over = ctx.shared.with(|index| index.lacks_since(key, now)) + GRACE;
+    if now < over {
+        ctx.shared.queues().classes.add_after(key.clone(), over - now);
+    }
+    now >= over
+}
+
+/// The API server refuses the variables: the class says so. The error goes on, so that they are tried again after the
+/// back-off; the CRD that refuses them may be replaced.
+async fn say_refused(
+    gathered: &Gathered,
+    desired: Desired,
+    error: Error,
+    ctx: &Context,
+) -> Result<bool, Error> {
+    let class = &gathered.entry.class;
+    let desired = plan::refused(class, desired, &chain(&error));
+    let change = status::change(&class.observed, gathered.entry.accepted, &desired, ctx.clock.timestamp());
+    let is_done = match change {
+        Change::Patch(body) => write(ctx, class, &desired, body).await?,
+        Change::None | Change::Reevaluate => true,
+    };
+    if is_done { Err(error) } else { Ok(false) }
 }
 
 /// The result and what it changes. The last result is used again where nothing that goes into it has changed.
@@ -191,6 +232,30 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn a_config_that_comes_a_moment_after_its_class_was_never_missing() {
+        let bench = Bench::new(Options::default());
+        bench.run();
+        bench.extension.behave(offering(&["a"], "region"));
+        bench.create_class(class("ns/one").asking("a.ext-a"));
+        pass(GRACE / 2).await;
+        bench.create_config(config("ext-a"));
+        pass(Duration::from_mins(1)).await;
+        assert_eq!((patches(&bench).len(), bench.metric(EVALUATIONS)), (1, 1));
+        assert_eq!(bench.server.object(PATH)["status"]["observedGeneration"], 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_config_that_does_not_come_is_missed_once() {
+        let bench = Bench::new(Options::default());
+        bench.run();
+        bench.create_class(class("ns/one").asking("a.ext-a"));
+        pass(Duration::from_mins(1)).await;
+        let message = bench.server.object(PATH)["status"]["conditions"][1]["message"].to_string();
+        assert!(message.contains("there is no ExtensionConfig ext-a"), "{message}");
+        assert_eq!((patches(&bench).len(), bench.metric(EVALUATIONS)), (1, 1));
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn a_cache_that_cannot_hold_the_answers_of_one_class_costs_calls_and_no_more() {
         let bench = discovered().await;
         let Behaviour::Answer { status, body, .. } = offering(&[], "region") else { panic!("no answer") };
@@ -211,6 +276,28 @@ mod tests {
         assert!(
             kept.iter().all(|(_, known)| matches!(known, Known::Answer(answer) if answer.kept.is_none()))
         );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn variables_that_the_api_server_refuses_are_told_and_tried_again() {
+        let bench = discovered().await;
+        *bench.server.refused.lock() = Some("variables");
+        bench.create_class(class("ns/one").asking("a.ext-a"));
+        pass(Duration::from_hours(1)).await;
+        let status = bench.server.object(PATH)["status"].clone();
+        let ready = &status["conditions"][1];
+        assert_eq!((&ready["type"], &ready["status"]), (&"VariablesReady".into(), &"False".into()));
+        let message = ready["message"].as_str().unwrap();
+        assert!(
+            message.contains("the API server refuses these variables: ") && message.contains("422"),
+            "{message}"
+        );
+        assert_eq!((patches(&bench).len(), status.get("observedGeneration")), (1, None));
+        let refused = bench.metric("kapstan_writes_total{kind=\"ClusterClass\",result=\"error\"}");
+        assert!((60..75).contains(&refused), "{refused}: one try a minute");
+        *bench.server.refused.lock() = None;
+        pass(Duration::from_mins(1)).await;
+        assert_eq!(bench.server.object(PATH)["status"]["observedGeneration"], 1);
     }
 
     #[tokio::test(start_paused = true)]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kapstan_api::extension_config::ExtensionConfig;
+use kapstan_api::{annotations::CA_ENTRY, extension_config::ExtensionConfig, text};
 use kube::Api;
 use serde_json::{Value, json};
 
@@ -16,6 +16,7 @@ use crate::{
         Context,
         write::{Error, Write, Written},
     },
+    error::chain,
     index::{
         config::Config,
         keys::{Job, Name},
@@ -41,13 +42,22 @@ pub async fn reconcile(name: Name, ctx: &Context) -> Result<Outcome, Error> {
 async fn step(name: &Name, ctx: &Context) -> Result<bool, Error> {
     let Some(mut state) = ctx.shared.with(|index| State::read(index, name)) else { return Ok(true) };
     // Bundle first: Discovery dials with it, and this write moves the generation that the condition names.
+    let mut refusal = None;
     if let (false, Ca::Inject(bundle)) = (state.config.is_paused, &state.ca) {
         let body = json!({ "spec": { "clientConfig": { "caBundle": bundle } } });
-        if !write(ctx, &state.config, "caBundle", body).await? {
-            return Ok(false);
+        match write(ctx, &state.config, "caBundle", body).await {
+            Ok(false) => return Ok(false),
+            Ok(true) => {
+                let injected = ctx.shared.with(|index| State::read(index, name));
+                let Some(injected) = injected else { return Ok(true) };
+                state = injected;
+            }
+            Err(error) if error.is_refusal() => {
+                state.ca = Ca::Missing(refused_bundle(&state.config, &error).into());
+                refusal = Some(error);
+            }
+            Err(error) => return Err(error),
         }
-        let Some(injected) = ctx.shared.with(|index| State::read(index, name)) else { return Ok(true) };
-        state = injected;
     }
     if state.needs_discovery && state.ca != Ca::Unknown {
         let job = Job::Discovery(Arc::clone(name));
@@ -55,10 +65,21 @@ async fn step(name: &Name, ctx: &Context) -> Result<bool, Error> {
         ctx.shared.queues().jobs.add(job);
     }
     ctx.metrics.evaluated(KIND);
-    match status::after(&state, ctx.clock.timestamp()) {
-        Some(body) => write(ctx, &state.config, "status", body).await,
-        None => Ok(true),
+    let is_done = match status::after(&state, ctx.clock.timestamp()) {
+        Some(body) => write(ctx, &state.config, "status", body).await?,
+        None => true,
+    };
+    match refusal {
+        Some(refusal) if is_done => Err(refusal), // said, and tried again after the back-off
+        _ => Ok(is_done),
     }
+}
+
+/// The bundle in the Secret is one that the API server does not let into the spec, as when it is too long.
+fn refused_bundle(config: &Config, error: &Error) -> String {
+    let secret = config.secret.as_ref().and_then(|secret| secret.as_ref().ok());
+    let secret = secret.map(ToString::to_string).unwrap_or_default();
+    format!("{CA_ENTRY} of Secret {secret} cannot be taken: {}", text::foreign(&chain(error)))
 }
 
 async fn write(ctx: &Context, config: &Config, what: &'static str, body: Value) -> Result<bool, Error> {
@@ -85,4 +106,37 @@ async fn write(ctx: &Context, config: &Config, what: &'static str, body: Value) 
         wake
     });
     Ok(is_done)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use k8s_openapi::ByteString;
+
+    use crate::{
+        controllers::tests::fixtures::{Bench, offering, pass},
+        index::{keys::SecretKey, place::SecretState, tests::fixtures::config},
+        runtime::Options,
+    };
+
+    const PATH: &str = "/apis/runtime.cluster.x-k8s.io/v1beta2/extensionconfigs/ext-a";
+
+    #[tokio::test(start_paused = true)]
+    async fn a_bundle_that_the_api_server_refuses_is_told_and_the_one_in_place_stays_in_use() {
+        let bench = Bench::new(Options::default());
+        bench.run();
+        bench.extension.behave(offering(&["dv"], "region"));
+        *bench.server.refused.lock() = Some("caBundle");
+        bench.create_config(config("ext-a").with_ca_from("ns/ca"));
+        let secret = SecretKey::parse("ns/ca").unwrap();
+        let present = SecretState::Present(Some(ByteString("too long".into())));
+        bench.context.shared.change(|index| index.apply_secret(&secret, present));
+        pass(Duration::from_mins(1)).await;
+        let discovered = &bench.server.object(PATH)["status"]["conditions"][0];
+        assert_eq!(discovered["status"], "True");
+        let message = discovered["message"].as_str().unwrap();
+        assert!(message.starts_with("ca.crt of Secret ns/ca cannot be taken: "), "{message}");
+        assert!(message.ends_with("; the CA bundle that is in place stays in use"), "{message}");
+    }
 }

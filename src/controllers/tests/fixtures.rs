@@ -32,6 +32,8 @@ use crate::{
 pub(crate) struct Server {
     objects: Arc<Mutex<BTreeMap<String, Value>>>,
     pub(crate) patches: Arc<Mutex<Vec<(String, Value)>>>,
+    /// A field whose every patch is refused, be it in the spec or in the status.
+    pub(crate) refused: Arc<Mutex<Option<&'static str>>>,
 }
 
 impl Server {
@@ -55,6 +57,10 @@ impl Server {
             let is_same = |field: &str| sent["metadata"][field] == object["metadata"][field];
             if !is_same("uid") || !is_same("resourceVersion") {
                 return failure(StatusCode::CONFLICT);
+            }
+            let names = |field: &str| sent.to_string().contains(&format!("\"{field}\":"));
+            if self.refused.lock().is_some_and(names) {
+                return failure(StatusCode::UNPROCESSABLE_ENTITY);
             }
             merge(object, &sent);
             let version: u64 = object["metadata"]["resourceVersion"].as_str().unwrap().parse().unwrap();
