@@ -162,10 +162,10 @@ impl Site {
 
     async fn install(&self) -> Result<()> {
         self.plane.apply_crds([root().join("config/crd"), root().join("tests/crds")]).await?;
-        self.bind("kapstan", "kapstan-manager", self.role()?).await
+        self.bind("kapstan", "kapstan-manager", Self::role()?).await
     }
 
-    fn role(&self) -> Result<ClusterRole> {
+    fn role() -> Result<ClusterRole> {
         Ok(serde_saphyr::from_str(&std::fs::read_to_string(root().join("config/rbac/role.yaml"))?)?)
     }
 
@@ -280,7 +280,7 @@ impl Site {
 
     /// A user that may not list Namespaces: that is told, what needs none of them works, and the right heals it.
     async fn a_missing_right_is_named_and_costs_nothing_else(&self) -> Result<()> {
-        let mut role = self.role()?;
+        let mut role = Self::role()?;
         let rules = role.rules.get_or_insert_default();
         let is_of_namespaces = |resources: &Option<Vec<String>>| {
             resources.iter().flatten().any(|resource| resource == "namespaces")
