@@ -120,7 +120,7 @@ impl Format {
             Self::Byte => BASE64.is_match(text),
             Self::Password => true,
             Self::Date => is_date(text),
-            Self::Duration => go_duration(text).is_some() || is_scala_duration(text),
+            Self::Duration => duration(text).is_some(),
             Self::DateTime => is_date_time(text),
             Self::ShortName => text.len() <= 63 && is_label(text),
             Self::LongName => text.len() <= 253 && text.split('.').all(is_label),
@@ -341,28 +341,34 @@ pub(crate) fn go_duration(text: &str) -> Option<i64> {
     i64::try_from(if negative { -total } else { total }).ok()
 }
 
-fn is_scala_duration(text: &str) -> bool {
-    const UNITS: [&[&str]; 8] = [
-        &["ns", "nano"],
-        &["us", "µs", "micro"],
-        &["ms", "milli"],
-        &["s", "sec"],
-        &["m", "min"],
-        &["h", "hr", "hour"],
-        &["d", "day"],
-        &["w", "wk", "week"],
+/// Nanoseconds of a duration in Go's notation or in Scala's, such as `3 days`.
+pub(crate) fn duration(text: &str) -> Option<i64> {
+    go_duration(text).or_else(|| scala_duration(text))
+}
+
+fn scala_duration(text: &str) -> Option<i64> {
+    const UNITS: [(&[&str], i64); 8] = [
+        (&["ns", "nano"], 1),
+        (&["us", "µs", "micro"], 1_000),
+        (&["ms", "milli"], 1_000_000),
+        (&["s", "sec"], 1_000_000_000),
+        (&["m", "min"], 60_000_000_000),
+        (&["h", "hr", "hour"], 3_600_000_000_000),
+        (&["d", "day"], 86_400_000_000_000),
+        (&["w", "wk", "week"], 604_800_000_000_000),
     ];
-    let mut any = false;
+    let mut total = None;
     for found in SCALA_DURATION.captures_iter(text) {
-        if found[2].parse::<i64>().is_err() {
-            return false;
-        }
+        let factor: i64 = found[2].parse().ok()?;
         let unit = found[3].to_lowercase();
-        any |= UNITS.iter().any(|names| {
-            names.iter().any(|name| *name == unit) || names.last().is_some_and(|name| unit.starts_with(name))
-        });
+        let is_unit = |names: &[&str]| {
+            names.contains(&unit.as_str()) || names.last().is_some_and(|name| unit.starts_with(name))
+        };
+        for (_, length) in UNITS.iter().filter(|(names, _)| is_unit(names)) {
+            total = Some(total.unwrap_or(0i64).wrapping_add(factor.wrapping_mul(*length)));
+        }
     }
-    any
+    total
 }
 
 #[cfg(test)]
@@ -425,6 +431,7 @@ mod tests {
 
     #[test]
     fn durations_are_read_as_in_go() {
+        assert_eq!(duration("3 days 1 hr"), Some(262_800_000_000_000));
         assert_eq!(go_duration("1.5h"), Some(5_400_000_000_000));
         assert_eq!(go_duration("-1m1s"), Some(-61_000_000_000));
         assert_eq!(go_duration(".5s"), Some(500_000_000));

@@ -37,6 +37,7 @@
 //! Schemas and values deeper than [`MAX_DEPTH`] are refused. Patterns are finite automata of bounded
 //! size.
 
+mod cel;
 mod correlate;
 mod default;
 mod embedded;
@@ -55,4 +56,4 @@ mod validate;
 
 pub use error::{Cause, FieldError};
 pub use node::{ListType, MAX_DEPTH, MapType, Node, Rule, Type};
-pub use schema::{Schema, SchemaErrors};
+pub use schema::{Options, Schema, SchemaErrors};

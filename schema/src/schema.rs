@@ -1,9 +1,12 @@
 //! The whole schema of a resource.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::cel::rules::{self, Level, Walk};
+use crate::cel::Env;
 use crate::error::FieldError;
 use crate::node::{MAX_DEPTH, Node};
 use crate::path::{Path, child};
@@ -13,7 +16,18 @@ use crate::{default, embedded, lists, openapi, parse, prune, structural, validat
 #[derive(Clone, Debug)]
 pub struct Schema {
     root: Node,
+    rules: Option<Arc<Level>>,
     unknown_keywords: Vec<String>,
+}
+
+/// How a schema is read.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options<'a> {
+    /// What paths of errors begin with; empty for nothing.
+    pub path: &'a str,
+    /// The minor version of Kubernetes (1.x) that knows every function the rules use; unset means all that
+    /// is implemented.
+    pub compatible_with: Option<u16>,
 }
 
 /// Why a schema was refused: all mistakes, never none.
@@ -60,6 +74,15 @@ impl Schema {
     /// # Errors
     /// As [`Schema::parse`].
     pub fn parse_at(schema: &Value, path: &str) -> Result<Self, SchemaErrors> {
+        Self::parse_with(schema, &Options { path, ..Options::default() })
+    }
+
+    /// The same, with options.
+    ///
+    /// # Errors
+    /// As [`Schema::parse`].
+    pub fn parse_with(schema: &Value, options: &Options<'_>) -> Result<Self, SchemaErrors> {
+        let path = options.path;
         let (root, parser) = parse::parse(schema, path);
         if !parser.errors.is_empty() {
             return Err(SchemaErrors(parser.errors));
@@ -72,7 +95,13 @@ impl Schema {
         if !errors.is_empty() {
             return Err(SchemaErrors(errors));
         }
-        Ok(Self { root, unknown_keywords: parser.unknown })
+        let env = options.compatible_with.map_or(Env::ALL, |minor| Env { minor });
+        let rules = rules::compile(&root, path, env).map_err(SchemaErrors)?;
+        check_default_rules(&root, path, &Walk(rules.as_ref()), &mut errors);
+        if !errors.is_empty() {
+            return Err(SchemaErrors(errors));
+        }
+        Ok(Self { root, rules: rules.map(Arc::new), unknown_keywords: parser.unknown })
     }
 
     /// The top of the tree of types.
@@ -108,8 +137,9 @@ impl Schema {
         }
     }
 
-    /// Validates a whole object: OpenAPI, embedded resources and list types. With the object as it was
-    /// before, mistakes in parts that did not change are let through, as the API server does on update.
+    /// Validates a whole object: OpenAPI, embedded resources, list types, rules in CEL. With the object as
+    /// it was before, mistakes in parts that did not change are let through, as the API server does on
+    /// update. Rules are not evaluated on an object that is wrong otherwise; one error says so.
     ///
     /// Metadata of the object itself is the caller's business.
     #[must_use]
@@ -117,7 +147,33 @@ impl Schema {
         let mut errors = self.validate_openapi(object, old);
         errors.extend(self.validate_embedded(object));
         errors.extend(self.validate_lists(object, old));
+        if self.rules.is_none() {
+            return errors;
+        }
+        if errors.iter().any(|error| error.cause.blocks_rules()) {
+            let why = "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation";
+            errors.push(FieldError::invalid("<nil>", Value::Null, why));
+        } else {
+            errors.extend(self.validate_rules(object, old));
+        }
         errors
+    }
+
+    /// Only the rules in CEL of [`Schema::validate`], whatever else is wrong with the object.
+    #[must_use]
+    pub fn validate_rules(&self, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
+        match &self.rules {
+            Some(rules) if is_shallow(object) && old.is_none_or(is_shallow) => {
+                rules::evaluate(rules, &self.root, object, old, &Path::Root)
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// True when the schema has rules in CEL.
+    #[must_use]
+    pub fn has_rules(&self) -> bool {
+        self.rules.is_some()
     }
 
     /// Only the OpenAPI part of [`Schema::validate`].
@@ -178,6 +234,20 @@ fn check_defaults(node: &Node, path: &str, errors: &mut Vec<FieldError>) {
     }
     for (name, property) in &node.properties {
         check_defaults(property, &crate::path::keyed(&child(path, "properties"), name), errors);
+    }
+}
+
+/// Defaults must keep the rules too.
+fn check_default_rules(node: &Node, path: &str, walk: &Walk<'_>, errors: &mut Vec<FieldError>) {
+    if let Some(default) = &node.default {
+        errors.extend(walk.default(node, default, &child(path, "default")));
+    }
+    if let Some(items) = &node.items {
+        check_default_rules(items, &child(path, "items"), &walk.items(), errors);
+    }
+    for (name, property) in &node.properties {
+        let path = crate::path::keyed(&child(path, "properties"), name);
+        check_default_rules(property, &path, &walk.property(name), errors);
     }
 }
 

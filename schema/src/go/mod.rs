@@ -83,7 +83,7 @@ pub(crate) fn float(value: f64) -> String {
     let scientific = format!("{value:e}");
     let Some((mantissa, exponent)) = scientific.split_once('e') else { return scientific };
     let exponent: i32 = exponent.parse().unwrap_or_default();
-    if value != 0.0 && !(-4..21).contains(&exponent) {
+    if value != 0.0 && !(-4..6).contains(&exponent) {
         let sign = if exponent < 0 { '-' } else { '+' };
         return format!("{mantissa}e{sign}{:02}", exponent.unsigned_abs());
     }
@@ -200,7 +200,9 @@ mod tests {
             (0.0, "0"),
             (1.0, "1"),
             (1.5, "1.5"),
-            (1e20, "100000000000000000000"),
+            (1e20, "1e+20"),
+            (123_456.5, "123456.5"),
+            (1_234_567.0, "1.234567e+06"),
             (1e21, "1e+21"),
             (1e-5, "1e-05"),
             (0.0001, "0.0001"),

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use regex::{Regex, RegexBuilder};
 
 /// What a compiled pattern may take, in bytes.
-const SIZE_LIMIT: usize = 10 << 20;
+const SIZE_LIMIT: usize = 4 << 20;
 /// How deep groups may nest. Go allows 1000; ours has to fit the stack.
 const NEST_LIMIT: u32 = 200;
 /// The largest counter Go allows.

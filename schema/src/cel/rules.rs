@@ -1,0 +1,514 @@
+//! The rules of a whole schema: compiled once, evaluated with every object.
+//!
+//! Behaviour: apiextensions-apiserver `pkg/apiserver/schema/cel/validation.go` and `compilation.go`,
+//! `pkg/apis/apiextensions/validation` (costs, `oldSelf`).
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::check::{self, Checked};
+use super::cost;
+use super::decl::{Decl, MAX_REQUEST, decl, escape};
+use super::eval;
+use super::syntax::{self, Env, Expr, Issue, Kind};
+use super::types::Type;
+use super::value::{Fault, Meter, Val, from_json};
+use crate::correlate::{Correlated, find_item};
+use crate::error::{Cause, FieldError};
+use crate::node::{Additional, Node, Rule, Type as NodeType};
+use crate::openapi::resolve_field_path;
+use crate::path::{Path, child, keyed};
+
+/// What one evaluation may cost.
+const PER_CALL: u64 = 1_000_000;
+/// What all evaluations of one object may cost.
+const BUDGET: u64 = 10_000_000;
+/// What one rule may be estimated to cost, times how often it can apply.
+const RULE_LIMIT: u64 = 10_000_000;
+/// What all rules of a schema may be estimated to cost.
+const SCHEMA_LIMIT: u64 = 100_000_000;
+/// The longest message an expression may make, in bytes.
+const MAX_MESSAGE: usize = 5 * 1024;
+
+/// The rules at one level of a schema and below.
+#[derive(Debug, Default)]
+pub(crate) struct Level {
+    rules: Vec<Compiled>,
+    is_resource: bool,
+    items: Option<Box<Level>>,
+    properties: BTreeMap<String, Level>,
+    additional: Option<Box<Level>>,
+}
+
+#[derive(Debug)]
+struct Compiled {
+    checked: Checked,
+    message: Option<Checked>,
+    uses_old_self: bool,
+    /// Below the rule's own field; empty when it is that.
+    field_path: String,
+}
+
+/// Compiles every rule of a schema; `None` when there is none.
+pub(crate) fn compile(root: &Node, path: &str, env: Env) -> Result<Option<Level>, Vec<FieldError>> {
+    let mut compiler = Compiler { env, errors: Vec::new(), total: 0, most_expensive: Vec::new() };
+    let here = Place { path: path.to_owned(), cardinality: Some(1), uncorrelatable: None, is_resource: true };
+    let level = compiler.level(root, decl(root, true, "self").as_ref(), &here);
+    if compiler.total > SCHEMA_LIMIT {
+        for (path, _) in &compiler.most_expensive {
+            let why = "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema";
+            compiler.errors.push(FieldError::forbidden(path.as_str(), why));
+        }
+        let what = "x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema";
+        compiler.errors.push(FieldError::forbidden(path, exceeds(what, compiler.total, SCHEMA_LIMIT)));
+    }
+    if compiler.errors.is_empty() { Ok(level) } else { Err(compiler.errors) }
+}
+
+#[allow(clippy::cast_precision_loss)]
+fn exceeds(what: &str, cost: u64, limit: u64) -> String {
+    let factor = cost as f64 / limit as f64;
+    let factor = match factor {
+        factor if factor > 100.0 => "more than 100x".to_owned(),
+        factor if factor < 1.5 => format!("{factor:.6}x"),
+        factor => format!("{factor:.1}x"),
+    };
+    format!(
+        "{what} exceeds budget by factor of {factor} (try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)"
+    )
+}
+
+/// Where in a schema the compiler is.
+struct Place {
+    path: String,
+    /// How often the level can be in one object; `None` when nothing bounds it.
+    cardinality: Option<u64>,
+    /// The list whose items have no old value.
+    uncorrelatable: Option<String>,
+    is_resource: bool,
+}
+
+struct Compiler {
+    env: Env,
+    errors: Vec<FieldError>,
+    total: u64,
+    most_expensive: Vec<(String, u64)>,
+}
+
+impl Compiler {
+    fn level(&mut self, node: &Node, found: Option<&Arc<Decl>>, here: &Place) -> Option<Level> {
+        if !has_rules(node) {
+            return None;
+        }
+        // Where the level above hides a value, its rules see it on its own.
+        let own = if found.is_none() { decl(node, here.is_resource, "self") } else { None };
+        let found = found.or(own.as_ref());
+        let mut level = Level { is_resource: here.is_resource, ..Level::default() };
+        for (index, rule) in node.rules.iter().enumerate() {
+            let path = format!("{}[{index}]", child(&here.path, "x-kubernetes-validations"));
+            match found {
+                Some(found) => level.rules.extend(self.rule(node, rule, found, here, &path)),
+                None => {
+                    let why = "internal error: failed to retrieve type information for x-kubernetes-validations";
+                    self.errors.push(FieldError::new(path, Cause::Internal, why));
+                }
+            }
+        }
+        let factor = multiplicity(node);
+        let cardinality = here.cardinality.zip(factor).map(|(a, b)| a.saturating_mul(b));
+        let below = |path: String, node: &Node| Place {
+            path,
+            cardinality,
+            uncorrelatable: here.uncorrelatable.clone(),
+            is_resource: node.embedded,
+        };
+        for (name, property) in &node.properties {
+            let place = below(keyed(&child(&here.path, "properties"), name), property);
+            let found = escape(name).and_then(|name| found.and_then(|found| found.field(&name)));
+            if let Some(found) = self.level(property, found, &place) {
+                level.properties.insert(name.clone(), found);
+            }
+        }
+        if let Some(items) = &node.items {
+            let mut place = below(child(&here.path, "items"), items);
+            if node.list_type.as_deref() != Some("map") {
+                place.uncorrelatable.get_or_insert_with(|| here.path.clone());
+            }
+            level.items = self.level(items, found.and_then(|found| found.element()), &place).map(Box::new);
+        }
+        if let Some(Additional::Schema(values)) = &node.additional {
+            let place = below(child(&here.path, "additionalProperties"), values);
+            level.additional = self.level(values, found.and_then(|found| found.element()), &place).map(Box::new);
+        }
+        Some(level)
+    }
+
+    fn rule(&mut self, node: &Node, rule: &Rule, found: &Arc<Decl>, here: &Place, path: &str) -> Option<Compiled> {
+        let own = found.cel_type();
+        let optional = rule.optional_old_self == Some(true);
+        let old = if optional { Type::optional(own.clone()) } else { own.clone() };
+        let variables = [("self", own), ("oldSelf", old)];
+        let rule_path = child(path, "rule");
+        let checked = match self.expression(&rule.rule, &variables, &Type::Bool) {
+            Ok(checked) => checked,
+            Err(why) => {
+                let why = match why {
+                    Wrong::Compilation(why) => format!("compilation failed: {why}"),
+                    Wrong::Output => "cel expression must evaluate to a bool".to_owned(),
+                };
+                self.errors.push(FieldError::invalid(rule_path, shown(rule), why));
+                return None;
+            }
+        };
+        let uses_old_self = names(&checked.expr, "oldSelf");
+        let cardinality = here.cardinality.unwrap_or(MAX_REQUEST / (found.min_size + 1));
+        let cost = cost::estimate(&checked, found).saturating_mul(cardinality);
+        self.observe("estimated rule cost", &rule_path, cost);
+        let message = self.message(rule, &variables, found, path);
+        if uses_old_self {
+            if let Some(list) = &here.uncorrelatable {
+                let why = format!("oldSelf cannot be used on the uncorrelatable portion of the schema within {list}");
+                self.errors.push(FieldError::invalid(rule_path, rule.rule.clone().into(), why));
+            }
+        } else if let Some(set) = rule.optional_old_self {
+            let why = "may not be set if oldSelf is not used in rule";
+            self.errors.push(FieldError::invalid(child(path, "optionalOldSelf"), set.into(), why));
+        }
+        let field_path = resolve_field_path(node, &rule.field_path).unwrap_or_default();
+        Some(Compiled { checked, message, uses_old_self, field_path })
+    }
+
+    fn message(&mut self, rule: &Rule, variables: &[(&str, Type)], found: &Decl, path: &str) -> Option<Checked> {
+        if rule.message_expression.is_empty() {
+            return None;
+        }
+        let path = child(path, "messageExpression");
+        match self.expression(&rule.message_expression, variables, &Type::String) {
+            Ok(checked) => {
+                self.observe("estimated messageExpression cost", &path, cost::estimate(&checked, found));
+                Some(checked)
+            }
+            Err(why) => {
+                let why = match why {
+                    Wrong::Compilation(why) => format!("messageExpression compilation failed: {why}"),
+                    Wrong::Output => "messageExpression must evaluate to a string".to_owned(),
+                };
+                self.errors.push(FieldError::invalid(path, shown(rule), why));
+                None
+            }
+        }
+    }
+
+    fn expression(&self, source: &str, variables: &[(&str, Type)], wanted: &Type) -> Result<Checked, Wrong> {
+        let issues = |issues: &[Issue]| {
+            Wrong::Compilation(issues.iter().map(|issue| issue.display(source)).collect::<Vec<_>>().join("\n"))
+        };
+        let parsed = syntax::parse(source, self.env).map_err(|issue| issues(&[issue]))?;
+        let checked = check::check(parsed, self.env, variables).map_err(|found| issues(&found))?;
+        if checked.type_of(&checked.expr) == wanted { Ok(checked) } else { Err(Wrong::Output) }
+    }
+
+    fn observe(&mut self, what: &str, path: &str, cost: u64) {
+        if cost > RULE_LIMIT {
+            self.errors.push(FieldError::forbidden(path, exceeds(what, cost, RULE_LIMIT)));
+        }
+        self.total = self.total.saturating_add(cost);
+        if cost >= SCHEMA_LIMIT / 100 {
+            self.most_expensive.push((path.to_owned(), cost));
+            self.most_expensive.sort_by_key(|(_, cost)| std::cmp::Reverse(*cost));
+            self.most_expensive.truncate(4);
+        }
+    }
+}
+
+enum Wrong {
+    Compilation(String),
+    Output,
+}
+
+/// A rule as the API server shows it in errors.
+fn shown(rule: &Rule) -> Value {
+    json!({
+        "Rule": rule.rule,
+        "Message": rule.message,
+        "MessageExpression": rule.message_expression,
+        "Reason": rule.reason,
+        "FieldPath": rule.field_path,
+        "OptionalOldSelf": rule.optional_old_self,
+    })
+}
+
+/// How many values one value of a level has directly below it; `None` when nothing bounds it.
+fn multiplicity(node: &Node) -> Option<u64> {
+    let bound = |most: Option<i64>| most.map(|most| u64::try_from(most).unwrap_or(0));
+    match node.value_type() {
+        Some(NodeType::Object) if node.additional.is_some() => bound(node.max_properties),
+        Some(NodeType::Array) => bound(node.max_items),
+        _ => Some(1),
+    }
+}
+
+fn has_rules(node: &Node) -> bool {
+    !node.rules.is_empty()
+        || node.items().is_some_and(has_rules)
+        || node.map_values().is_some_and(has_rules)
+        || node.properties.values().any(has_rules)
+}
+
+/// True when a name occurs in an expression.
+fn names(expr: &Expr, name: &str) -> bool {
+    let mut found = matches!(&expr.kind, Kind::Ident(known) if known == name);
+    check::children(expr, &mut |child| found |= names(child, name));
+    found
+}
+
+/// What is known of the old value of the part that is looked at: it and the nearest part above that has
+/// one.
+#[derive(Clone, Copy, Default)]
+struct Ratchet<'a> {
+    current: Option<Correlated<'a>>,
+    parent: Option<Correlated<'a>>,
+}
+
+impl Ratchet<'_> {
+    fn key(self, name: &str) -> Self {
+        match self.current {
+            None => self,
+            // The type of the root is given by the request, so a change of it cannot be seen.
+            Some(_) if self.parent.is_none() && matches!(name, "apiVersion" | "kind") => Self::default(),
+            Some(current) => Self { current: current.key(name), parent: Some(current) },
+        }
+    }
+
+    fn index(self, index: usize) -> Self {
+        match self.current {
+            None => self,
+            Some(current) => Self { current: current.index(index), parent: Some(current) },
+        }
+    }
+
+    fn is_unchanged(&self) -> bool {
+        self.current.or(self.parent).is_some_and(|part| part.is_unchanged())
+    }
+}
+
+/// Evaluates all rules on a value. With its old value, broken rules in unchanged parts are let through,
+/// except those that look at the old value.
+pub(crate) fn evaluate(level: &Level, node: &Node, value: &Value, old: Option<&Value>, path: &Path<'_>) -> Vec<FieldError> {
+    let ratchet = Ratchet { current: old.map(|old| Correlated { old, new: value, node }), parent: None };
+    let mut evaluator = Evaluator { errors: Vec::new(), budget: BUDGET, meter: Meter::new(PER_CALL) };
+    let _ = evaluator.level(level, node, value, old, ratchet, path);
+    evaluator.errors
+}
+
+/// Nothing more is evaluated: the budget is used up.
+struct Exhausted;
+
+struct Evaluator {
+    errors: Vec<FieldError>,
+    budget: u64,
+    meter: Meter,
+}
+
+impl Evaluator {
+    fn level(
+        &mut self,
+        level: &Level,
+        node: &Node,
+        value: &Value,
+        old: Option<&Value>,
+        ratchet: Ratchet<'_>,
+        path: &Path<'_>,
+    ) -> Result<(), Exhausted> {
+        if value.is_null() {
+            return Ok(());
+        }
+        let old = old.filter(|old| !old.is_null());
+        for (compiled, rule) in level.rules.iter().zip(&node.rules) {
+            self.rule(compiled, rule, level, node, value, old, ratchet, path)?;
+        }
+        match value {
+            Value::Object(fields) => {
+                for (name, value) in fields {
+                    let old = old.and_then(|old| old.get(name));
+                    if let (Some(level), Some(node)) = (&level.additional, node.map_values()) {
+                        self.level(level, node, value, old, ratchet.key(name), &path.key(name))?;
+                    }
+                    if let (Some(level), Some(node)) = (level.properties.get(name), node.properties.get(name)) {
+                        self.level(level, node, value, old, ratchet.key(name), &path.field(name))?;
+                    }
+                }
+            }
+            Value::Array(items) => {
+                let (Some(level), Some(schema)) = (&level.items, node.items()) else { return Ok(()) };
+                let old = old.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+                for (index, item) in items.iter().enumerate() {
+                    let old = find_item(node, old, item);
+                    self.level(level, schema, item, old, ratchet.index(index), &path.index(index))?;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn rule(
+        &mut self,
+        compiled: &Compiled,
+        rule: &Rule,
+        level: &Level,
+        node: &Node,
+        value: &Value,
+        old: Option<&Value>,
+        ratchet: Ratchet<'_>,
+        path: &Path<'_>,
+    ) -> Result<(), Exhausted> {
+        let optional = rule.optional_old_self == Some(true);
+        if compiled.uses_old_self && old.is_none() && !optional {
+            return Ok(());
+        }
+        let wrong = |why: String| FieldError::invalid(path.text(), node.type_name.clone().into(), why);
+        let result = self.run(&compiled.checked, node, level.is_resource, value, old, optional);
+        let text = if rule.message.is_empty() { rule.rule.trim() } else { rule.message.trim() };
+        match result {
+            Ok(Val::Bool(true)) => return Ok(()),
+            Ok(_) => {}
+            Err(Fault::Cost) => {
+                let why = if self.budget == 0 {
+                    "validation failed due to running out of cost budget, no further validation rules will be run".to_owned()
+                } else {
+                    format!(
+                        "'operation cancelled: actual cost limit exceeded': no further validation rules will be run due to call cost exceeds limit for rule: {text}"
+                    )
+                };
+                self.errors.push(wrong(why));
+                return Err(Exhausted);
+            }
+            Err(Fault::Error(why)) if why.starts_with("no such overload") => {
+                self.errors.push(wrong(format!(
+                    "'{why}': call arguments did not match a supported operator, function or macro signature for rule: {text}"
+                )));
+                return Ok(());
+            }
+            Err(Fault::Error(why)) => {
+                self.errors.push(wrong(format!("{why} evaluating rule: {text}")));
+                return Ok(());
+            }
+        }
+        let message = self.message(compiled, node, level.is_resource, value, old, &rule.message_expression);
+        let detail = match message {
+            Ok(Some(message)) => message,
+            Ok(None) if rule.message.is_empty() => format!("failed rule: {text}"),
+            Ok(None) => text.to_owned(),
+            Err(why) => {
+                self.errors.push(wrong(why));
+                return Err(Exhausted);
+            }
+        };
+        if compiled.uses_old_self || !ratchet.is_unchanged() {
+            self.errors.push(broken(compiled, rule, node, value, path, detail));
+        }
+        Ok(())
+    }
+
+    /// Runs one expression; takes its cost from the budget.
+    fn run<'a>(
+        &mut self,
+        checked: &'a Checked,
+        node: &'a Node,
+        is_resource: bool,
+        value: &'a Value,
+        old: Option<&'a Value>,
+        optional: bool,
+    ) -> Result<Val<'a>, Fault> {
+        if self.budget == 0 {
+            return Err(Fault::Cost);
+        }
+        let mut variables = vec![("self", from_json(value, node, is_resource)?)];
+        let old = old.map(|old| from_json(old, node, is_resource)).transpose()?;
+        match old {
+            old if optional => variables.push(("oldSelf", Val::Optional(old.map(Rc::new)))),
+            Some(old) => variables.push(("oldSelf", old)),
+            None => {}
+        }
+        self.meter.restart();
+        let result = eval::run(checked, variables, &mut self.meter);
+        let left = self.budget.checked_sub(self.meter.cost);
+        self.budget = left.unwrap_or(0);
+        if left.is_none() { Err(Fault::Cost) } else { result }
+    }
+
+    /// What the message expression says; nothing when it fails or says nothing that can be shown.
+    fn message(
+        &mut self,
+        compiled: &Compiled,
+        node: &Node,
+        is_resource: bool,
+        value: &Value,
+        old: Option<&Value>,
+        source: &str,
+    ) -> Result<Option<String>, String> {
+        let Some(checked) = &compiled.message else { return Ok(None) };
+        match self.run(checked, node, is_resource, value, old, false) {
+            Ok(Val::Text(text)) => {
+                let text = text.trim();
+                let shown = !text.is_empty() && text.len() <= MAX_MESSAGE && !text.contains('\n');
+                Ok(shown.then(|| text.to_owned()))
+            }
+            Err(Fault::Cost) if self.budget == 0 => Err(
+                "messageExpression evaluation failed due to running out of cost budget, no further validation rules will be run"
+                    .to_owned(),
+            ),
+            Err(Fault::Cost) => Err(format!(
+                "no further validation rules will be run due to call cost exceeds limit for messageExpression: {}",
+                crate::go::quote(source)
+            )),
+            _ => Ok(None),
+        }
+    }
+}
+
+fn broken(compiled: &Compiled, rule: &Rule, node: &Node, value: &Value, path: &Path<'_>, detail: String) -> FieldError {
+    let path = match (path.is_root(), compiled.field_path.is_empty()) {
+        (_, true) => path.text(),
+        (true, false) => compiled.field_path.clone(),
+        (false, false) => format!("{}.{}", path.text(), compiled.field_path),
+    };
+    let shown = (!matches!(node.type_name.as_str(), "object" | "array")).then(|| value.clone());
+    let (cause, bad_value, detail) = match rule.reason.as_deref() {
+        Some("FieldValueForbidden") => (Cause::Forbidden, None, detail),
+        Some("FieldValueRequired") => (Cause::Required, None, detail),
+        Some("FieldValueDuplicate") => (Cause::Duplicate, shown, String::new()),
+        _ => (Cause::Invalid, shown, detail),
+    };
+    FieldError { path, cause, bad_value, detail }
+}
+
+/// The rules of the level at the end of a walk down, for defaults.
+pub(crate) struct Walk<'l>(pub(crate) Option<&'l Level>);
+
+impl<'l> Walk<'l> {
+    pub(crate) fn items(&self) -> Self {
+        Self(self.0.and_then(|level| level.items.as_deref()))
+    }
+
+    pub(crate) fn property(&self, name: &str) -> Self {
+        Self(self.0.and_then(|level| level.properties.get(name)))
+    }
+
+    /// Broken rules of a default, as it stays and as it comes.
+    pub(crate) fn default(&self, node: &'l Node, default: &Value, path: &str) -> Vec<FieldError> {
+        let Some(level) = self.0 else { return Vec::new() };
+        let path = Path::from_prefix(path);
+        let mut evaluator = Evaluator { errors: Vec::new(), budget: BUDGET, meter: Meter::new(PER_CALL) };
+        let _ = evaluator.level(level, node, default, Some(default), Ratchet::default(), &path);
+        if evaluator.errors.is_empty() {
+            let _ = evaluator.level(level, node, default, None, Ratchet::default(), &path);
+        }
+        evaluator.errors
+    }
+}
