@@ -1,5 +1,6 @@
 //! An in-memory Kubernetes API server in process.
 
+pub mod apply;
 mod clock;
 mod names;
 mod status;
