@@ -89,7 +89,8 @@ impl Manager {
         self.context.shared.clone()
     }
 
-    /// Runs until `stop`. Reconciles under way are finished, calls to extensions are given up.
+    /// Runs until `stop`. Reconciles under way are finished if that takes no more than some seconds, calls to extensions
+    /// are given up.
     pub async fn run(self, stop: CancellationToken) {
         let Self { options, context, health: _, fixed } = self;
         let watches = watches::run(context.kube.clone(), context.shared.clone(), fixed.clone());

@@ -1,6 +1,6 @@
 //! Takes keys from a queue and has them reconciled, so many at a time.
 
-use std::{fmt::Display, hash::Hash, panic::AssertUnwindSafe, sync::Arc};
+use std::{fmt::Display, hash::Hash, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures::FutureExt as _;
 use tokio_util::sync::CancellationToken;
@@ -12,6 +12,10 @@ use crate::{
     metrics::Metrics,
     queue::{Outcome, Queue},
 };
+
+/// How long reconciles that have begun may take once the process is to end. An API server that takes a write and does
+/// not answer would keep it for minutes.
+const GRACE: Duration = Duration::from_secs(10);
 
 /// What a controller works on and how it is named in metrics and logs.
 pub struct Controller<K> {
@@ -27,7 +31,7 @@ pub struct Controller<K> {
     pub clock: Clock,
 }
 
-/// Runs a controller until `stop`; what has begun is finished.
+/// Runs a controller until `stop`; what has begun is finished, if it ends within some seconds.
 pub async fn run<K, F, R>(controller: Controller<K>, stop: CancellationToken, reconcile: F)
 where
     K: Clone + Display + Eq + Hash + Ord,
@@ -41,7 +45,14 @@ where
             one(controller, key, reconcile).await;
         }
     });
-    futures::future::join_all(workers).await;
+    let given_up = async {
+        stop.cancelled().await;
+        tokio::time::sleep(GRACE).await;
+    };
+    tokio::select! {
+        _ = futures::future::join_all(workers) => {}
+        () = given_up => tracing::warn!(kind = controller.kind, "gave up on reconciles that did not end"),
+    }
 }
 
 async fn one<K, F, R>(controller: &Controller<K>, key: K, reconcile: &F)
@@ -72,8 +83,6 @@ where
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use parking_lot::Mutex;
 
     use super::*;
@@ -145,6 +154,19 @@ mod tests {
         tokio::join!(running, stopping);
         assert_eq!(*done.lock(), ["a", "b"]);
         assert_eq!(queue.len(), 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_does_not_end_does_not_keep_the_process() {
+        let (controller, stop) = (controller(2), CancellationToken::new());
+        controller.queue.add("a");
+        let running = run(controller, stop.clone(), |_| std::future::pending());
+        let stopping = async {
+            tokio::time::sleep(SECOND).await;
+            stop.cancel();
+        };
+        let ended = tokio::time::timeout(GRACE + 2 * SECOND, async { tokio::join!(running, stopping) });
+        assert!(ended.await.is_ok());
     }
 
     #[tokio::test(start_paused = true)]
