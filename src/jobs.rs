@@ -28,7 +28,6 @@ pub async fn run(ctx: Context, stop: CancellationToken) {
     let tasks = TaskTracker::new();
     let jobs = ctx.shared.queues().jobs.clone();
     while let Some(job) = stop.run_until_cancelled(jobs.next()).await {
-        ctx.metrics.queue_depth("Call", jobs.len());
         let begun = ctx.shared.with(|index| {
             index.asked(&job, ctx.clock.now());
             index.begin(&job)

@@ -36,7 +36,12 @@ struct Inner {
     families: Families,
     work: Work,
     book: Mutex<Book>,
+    /// What is measured only when somebody looks.
+    gauges: Mutex<Vec<Gauge>>,
 }
+
+/// Sets gauges to what they are now.
+type Gauge = Box<dyn Fn(&Work) + Send + Sync>;
 
 /// What is counted about calls to extensions.
 struct Families {
@@ -154,12 +159,13 @@ impl Metrics {
         let (families, work) = Families::register(&registry)
             .and_then(|families| Ok((families, Work::register(&registry)?)))
             .expect("metric names and labels are valid and distinct");
-        Self(Arc::new(Inner { registry, families, work, book: Mutex::default() }))
+        Self(Arc::new(Inner { registry, families, work, book: Mutex::default(), gauges: Mutex::default() }))
     }
 
-    /// The text exposition of everything counted.
+    /// The text exposition of everything counted, and of what is measured at this moment.
     #[must_use]
     pub fn render(&self) -> String {
+        self.0.gauges.lock().iter().for_each(|set| set(&self.0.work));
         TextEncoder::new().encode_to_string(&self.0.registry.gather()).unwrap_or_else(|error| {
             tracing::error!(%error, "failed to encode metrics");
             String::new()
@@ -212,14 +218,25 @@ impl Metrics {
         self.0.work.evaluations.with_label_values(&[kind]).inc();
     }
 
-    /// How many objects of `kind` wait for their reconcile now.
-    pub fn queue_depth(&self, kind: &'static str, depth: usize) {
-        self.0.work.queue_depth.with_label_values(&[kind]).set(gauge(depth));
+    /// From now on, `depth` says at each [`Metrics::render`] how much work of `kind` waits.
+    pub fn watch_queue(&self, kind: &'static str, depth: impl Fn() -> usize + Send + Sync + 'static) {
+        self.watch(move |work| work.queue_depth.with_label_values(&[kind]).set(gauge(depth())));
     }
 
-    /// How many entries of `what` the index holds now.
-    pub fn index_size(&self, what: &'static str, size: usize) {
-        self.0.work.index_entries.with_label_values(&[what]).set(gauge(size));
+    /// From now on, `sizes` says at each [`Metrics::render`] how many entries of what the index holds.
+    pub fn watch_index<S>(&self, sizes: impl Fn() -> S + Send + Sync + 'static)
+    where
+        S: IntoIterator<Item = (&'static str, usize)>,
+    {
+        self.watch(move |work| {
+            for (what, size) in sizes() {
+                work.index_entries.with_label_values(&[what]).set(gauge(size));
+            }
+        });
+    }
+
+    fn watch(&self, set: impl Fn(&Work) + Send + Sync + 'static) {
+        self.0.gauges.lock().push(Box::new(set));
     }
 
     /// A write to an object of `kind` was sent and ended with `result`.
@@ -566,7 +583,10 @@ mod tests {
         let metrics = Metrics::new();
         metrics.conflict("ClusterClass");
         metrics.evaluated("ClusterClass");
-        metrics.queue_depth("ClusterClass", 3);
+        let depth = Arc::new(Mutex::new(7));
+        let of_metrics = Arc::clone(&depth);
+        metrics.watch_queue("ClusterClass", move || *of_metrics.lock());
+        *depth.lock() = 3;
         let text = metrics.render();
         assert!(text.contains(r#"kapstan_writes_total{kind="ClusterClass",result="conflict"} 1"#), "{text}");
         assert!(text.contains(r#"kapstan_evaluations_total{kind="ClusterClass"} 1"#), "{text}");

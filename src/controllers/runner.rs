@@ -41,7 +41,6 @@ where
     let (controller, reconcile) = (&controller, &reconcile);
     let workers = (0..controller.workers.max(1)).map(|_| async {
         while let Some(key) = stop.run_until_cancelled(controller.queue.next()).await {
-            controller.metrics.queue_depth(controller.kind, controller.queue.len());
             one(controller, key, reconcile).await;
         }
     });

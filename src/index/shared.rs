@@ -11,7 +11,7 @@ use super::{
     wake::Wake,
 };
 use crate::{
-    controllers::template_owners,
+    controllers::{cluster_class, extension_config, template_owners},
     metrics::Metrics,
     queue::{Backoff, Queue},
     runtime::Client,
@@ -52,18 +52,25 @@ impl Default for Queues {
     }
 }
 
+impl Queues {
+    fn measured_by(&self, metrics: &Metrics) {
+        let Self { configs, classes, templates, jobs } = self.clone();
+        metrics.watch_queue(extension_config::KIND, move || configs.len());
+        metrics.watch_queue(cluster_class::KIND, move || classes.len());
+        metrics.watch_queue(template_owners::KIND, move || templates.len());
+        metrics.watch_queue("Call", move || jobs.len());
+    }
+}
+
 impl Shared {
     /// An empty index.
     #[must_use]
     pub fn new(client: Arc<Client>, metrics: Metrics) -> Self {
-        Self {
-            index: Arc::default(),
-            queues: Queues::default(),
-            watches: Arc::default(),
-            clocked: watch::Sender::new(0),
-            client,
-            metrics,
-        }
+        let (index, queues): (Arc<Mutex<Index>>, Queues) = Default::default();
+        let measured = Arc::clone(&index);
+        metrics.watch_index(move || measured.lock().sizes());
+        queues.measured_by(&metrics);
+        Self { index, queues, watches: Arc::default(), clocked: watch::Sender::new(0), client, metrics }
     }
 
     /// Where the work waits.
@@ -82,15 +89,12 @@ impl Shared {
 
     /// Changes the index and sees to it that everything concerned is looked at.
     pub fn change(&self, change: impl FnOnce(&mut Index) -> Wake) {
-        let (wake, sizes) = {
+        let wake = {
             let mut index = self.index.lock();
             let wake = change(&mut index);
             self.follow_clocked(index.clocked_len());
-            (wake, index.sizes())
+            wake
         };
-        for (what, size) in sizes {
-            self.metrics.index_size(what, size);
-        }
         self.pass_on(wake);
     }
 
