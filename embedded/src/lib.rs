@@ -1,7 +1,22 @@
 //! An in-memory Kubernetes API server in process.
 
 pub mod apply;
+mod audit;
+mod client;
 mod clock;
+mod core;
+mod faults;
+mod gc;
+mod kinds;
+mod listener;
 mod names;
+mod registry;
+mod rest;
+mod server;
 mod status;
 mod store;
+
+pub use audit::{Audit, AuditEvent, AuditLevel, AuditMark};
+pub use faults::{Fault, Faults};
+pub use listener::{ListenError, Listener};
+pub use server::{Builder, Server};

@@ -95,6 +95,13 @@ impl Cause {
     }
 }
 
+impl From<kapstan_schema::FieldError> for Cause {
+    fn from(error: kapstan_schema::FieldError) -> Self {
+        let message = error.body();
+        Self::new(error.cause.reason(), error.path, message)
+    }
+}
+
 fn joined(words: &str, detail: &str) -> String {
     if detail.is_empty() { words.to_owned() } else { format!("{words}: {detail}") }
 }
@@ -261,6 +268,18 @@ impl Status {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "InternalError", message)
     }
 
+    /// What the API server calls an error of its own, though it is the client's.
+    pub(crate) fn unexplained(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "", message)
+    }
+
+    /// A verb that a custom resource, or its subresource, does not have.
+    pub(crate) fn verb_not_supported(resource: Subject<'_>, verb: &str) -> Self {
+        let message =
+            format!("{verb} is not supported on resources of kind {}", quoted(&resource.qualified()));
+        Self::new(StatusCode::METHOD_NOT_ALLOWED, "MethodNotAllowed", message).about(resource.details(""))
+    }
+
     pub(crate) fn with_causes(
         code: StatusCode,
         reason: &'static str,
@@ -288,9 +307,11 @@ impl Status {
             "metadata": metadata,
             "status": "Failure",
             "message": message,
-            "reason": reason,
             "code": code.as_u16(),
         });
+        if !reason.is_empty() {
+            status["reason"] = json!(reason);
+        }
         if let Some(details) = details {
             status["details"] = json!(details);
         }

@@ -84,10 +84,15 @@ pub(crate) struct Object {
 const HEAD: &[u8] = b"{\"metadata\":";
 
 impl Object {
-    /// Takes the object apart. Its `apiVersion` and `kind` are left out and its `resourceVersion` is set.
+    /// Takes the object apart. Its `apiVersion` and `kind` are left out and its `resourceVersion` is set;
+    /// at revision zero, which is that of an object that is not stored, it has none.
     pub(crate) fn encode(key: Key, revision: u64, draft: &mut Draft) -> Self {
         let metadata = metadata_mut(&mut draft.value);
-        metadata.insert("resourceVersion".to_owned(), revision.to_string().into());
+        if revision == 0 {
+            metadata.remove("resourceVersion");
+        } else {
+            metadata.insert("resourceVersion".to_owned(), revision.to_string().into());
+        }
         let Value::Object(object) = &draft.value else { unreachable!("metadata_mut has seen to it") };
         let metadata = &object["metadata"];
         let (json, metadata_end) = encode(object, metadata);

@@ -1,0 +1,5 @@
+//! The embedded server against the real one: the same requests, the same answers.
+
+mod builtin;
+mod custom;
+mod world;
