@@ -25,7 +25,9 @@ pub(crate) fn subdomain(text: &str) -> Complaints {
 /// The name of a namespace.
 pub(crate) fn label(text: &str) -> Complaints {
     let mut complaints = too_long(text, 63);
-    if !is_label(text) {
+    if text.contains('.') && is_subdomain(text) {
+        complaints.push("must not contain dots".to_owned());
+    } else if !is_label(text) {
         let what = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character";
         complaints.push(with_pattern(what, LABEL, &["my-name", "123-abc"]));
     }

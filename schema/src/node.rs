@@ -276,6 +276,31 @@ impl Node {
         if known { &self.format } else { "" }
     }
 
+    /// The same schema, int-or-string of any type: how the API server looks at defaults.
+    pub(crate) fn for_defaults(&self) -> Self {
+        let each = |nodes: &[Self]| nodes.iter().map(Self::for_defaults).collect();
+        let boxed = |node: &Option<Box<Self>>| node.as_ref().map(|node| Box::new(node.for_defaults()));
+        Self {
+            int_or_string: false,
+            default: None,
+            items: boxed(&self.items),
+            not: boxed(&self.not),
+            properties: self
+                .properties
+                .iter()
+                .map(|(name, node)| (name.clone(), node.for_defaults()))
+                .collect(),
+            additional: match &self.additional {
+                Some(Additional::Schema(node)) => Some(Additional::Schema(Box::new(node.for_defaults()))),
+                other => other.clone(),
+            },
+            all_of: each(&self.all_of),
+            one_of: each(&self.one_of),
+            any_of: each(&self.any_of),
+            ..self.clone()
+        }
+    }
+
     /// This is `{type: <name>}` and nothing else.
     pub(crate) fn is_bare(&self, type_name: &str) -> bool {
         self.type_name == type_name && *self == Self { type_name: type_name.to_owned(), ..Self::default() }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::cel::rules::{self, Level, Walk};
 use crate::cel::Env;
+use crate::cel::rules::{self, Level, Walk};
 use crate::error::FieldError;
 use crate::node::{MAX_DEPTH, Node};
 use crate::path::{Path, child};
@@ -225,7 +225,7 @@ fn check_defaults(node: &Node, path: &str, errors: &mut Vec<FieldError>) {
         let mut embedded = Vec::new();
         embedded::check(default, node, &Path::from_prefix(&here), &mut embedded);
         if embedded.is_empty() {
-            errors.extend(validate::check(default, None, node, &here));
+            errors.extend(validate::check(default, None, &node.for_defaults(), &here));
         }
         errors.append(&mut embedded);
     }

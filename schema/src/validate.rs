@@ -370,20 +370,20 @@ fn multiple_of(out: &mut Outcome, number: Num, factor: f64, exact: bool, value: 
     let (positive, multiple, shown) = match number {
         Num::Int(int) if exact => {
             let factor = factor as i64;
-            (factor > 0, factor > 0 && int % factor == 0, factor.to_string())
+            (factor > 0, factor > 0 && int % factor == 0, Value::from(factor))
         }
         other => {
             let quotient = if factor < 1.0 { 1.0 / factor * other.as_f64() } else { other.as_f64() / factor };
-            (factor > 0.0, is_whole(quotient), go::float(factor))
+            (factor > 0.0, is_whole(quotient), Value::from(factor))
         }
     };
+    let text = go::bad_value(&shown);
     if !positive {
-        let factor = serde_json::Number::from_f64(factor).map_or(Value::Null, Value::Number);
-        out.invalid(path, factor, |here| {
-            format!("factor MultipleOf declared for {here} must be positive: {shown}")
+        out.invalid(path, shown, |here| {
+            format!("factor MultipleOf declared for {here} must be positive: {text}")
         });
     } else if !multiple {
-        out.invalid(path, value.clone(), |here| format!("{here} in body should be a multiple of {shown}"));
+        out.invalid(path, value.clone(), |here| format!("{here} in body should be a multiple of {text}"));
     }
 }
 

@@ -29,6 +29,8 @@ pub use self::managers::Operation;
 pub use self::path::{PathElement, Scalar};
 pub use self::set::FieldSet;
 pub use self::types::Types;
+pub(crate) use self::types::{definition, definition_of};
+pub(crate) use self::value::{plain, quote, type_name};
 
 /// What is known of a request besides its body.
 #[derive(Clone, Copy, Debug)]

@@ -143,8 +143,13 @@ static BUILTIN: LazyLock<HashMap<&'static str, Types>> = LazyLock::new(|| {
 });
 
 /// The definition of a built-in type by its `OpenAPI` name.
-fn definition(name: &str) -> Option<&'static Map<String, Value>> {
+pub(crate) fn definition(name: &str) -> Option<&'static Map<String, Value>> {
     DEFINITIONS["definitions"][name].as_object()
+}
+
+/// The `OpenAPI` name of a built-in kind.
+pub(crate) fn definition_of(api_version: &str, kind: &str) -> Option<&'static str> {
+    DEFINITIONS["kinds"][format!("{api_version} {kind}")].as_str()
 }
 
 impl Types {

@@ -120,7 +120,7 @@ pub(super) fn text(value: &Value) -> String {
 }
 
 /// Go's `%q`.
-pub(super) fn quote(text: &str) -> String {
+pub(crate) fn quote(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
     for c in text.chars() {
@@ -148,7 +148,7 @@ pub(super) fn quote(text: &str) -> String {
 }
 
 /// Go's `%v`.
-pub(super) fn plain(value: &Value) -> String {
+pub(crate) fn plain(value: &Value) -> String {
     match value {
         Value::Null => "<nil>".to_owned(),
         Value::Bool(flag) => flag.to_string(),
@@ -178,7 +178,7 @@ pub(super) fn syntax(value: &Value) -> String {
 }
 
 /// Go's `%T`.
-pub(super) fn type_name(value: &Value) -> &'static str {
+pub(crate) fn type_name(value: &Value) -> &'static str {
     match value {
         Value::Null => "<nil>",
         Value::Bool(_) => "bool",

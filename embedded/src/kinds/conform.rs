@@ -171,7 +171,12 @@ impl Walk {
                 Some(schema) => {
                     let place = Place { structure: short(type_name), field: name };
                     self.value(value, schema, &place, depth + 1)?;
-                    if is_left_out(value, schema, type_name, name) {
+                    if NULLS.contains(&(type_name, name.as_str()))
+                        && value.as_array().is_some_and(Vec::is_empty)
+                    {
+                        // What is stored knows no empty lists.
+                        *value = Value::Null;
+                    } else if is_left_out(value, schema, type_name, name) {
                         dropped.push(name.clone());
                     }
                 }

@@ -11,7 +11,7 @@ pub(crate) struct Service;
 
 impl Strategy for Service {
     fn judge(&self) -> Judge {
-        names::dns_1035_label
+        names::label
     }
 
     fn creates_on_update(&self) -> bool {
@@ -69,6 +69,11 @@ impl Strategy for Service {
     fn validate(&self, object: &Value, old: Option<&Value>, _api_version: &str) -> Vec<Cause> {
         let spec = &object["spec"];
         let mut causes = Vec::new();
+        let ingress = &object["status"]["loadBalancer"]["ingress"];
+        if text(spec, "type") != "LoadBalancer" && ingress.as_array().is_some_and(|list| !list.is_empty()) {
+            let detail = "may only be used when `spec.type` is 'LoadBalancer'";
+            causes.push(Cause::forbidden("status.loadBalancer.ingress", detail));
+        }
         if let Some(old) = old.filter(|_| text(spec, "type") != "ExternalName") {
             let (new, old) = (&spec["clusterIP"], &old["spec"]["clusterIP"]);
             if new != old && !old.is_null() {

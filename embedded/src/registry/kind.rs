@@ -141,7 +141,9 @@ impl Endpoint {
 
     /// How refusals name the kind.
     pub(crate) fn subject(&self) -> Subject<'_> {
-        Subject { group: &self.kind.names.group, word: &self.kind.names.kind }
+        // Events are those of the core group inside.
+        let group = if &*self.kind.names.group == "events.k8s.io" { "" } else { &*self.kind.names.group };
+        Subject { group, word: &self.kind.names.kind }
     }
 
     pub(crate) fn strategy(&self) -> Option<&'static dyn Strategy> {

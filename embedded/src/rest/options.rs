@@ -189,7 +189,8 @@ impl ListOptions {
                 return Err(Status::bad_request(message));
             }
         }
-        let resource_version = query.get("resourceVersion").map(revision).transpose()?;
+        let parse = |text: &str| if query.is_true("watch") { watch_revision(text) } else { revision(text) };
+        let resource_version = query.get("resourceVersion").map(parse).transpose()?;
         let next = query.get("continue").map(Continue::decode).transpose()?;
         let options = Self {
             filter,
@@ -220,6 +221,10 @@ impl ListOptions {
         } else if matching.is_some() && is_watch {
             let detail = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided";
             causes.push(Cause::forbidden("resourceVersionMatch", detail));
+            if matching != Some("NotOlderThan") {
+                let matching = matching.unwrap_or_default();
+                causes.push(Cause::not_supported("resourceVersionMatch", matching, &["NotOlderThan"]));
+            }
         } else if let Some(matching) = matching {
             causes.extend(self.match_causes(matching));
         }
@@ -262,10 +267,19 @@ fn number(query: &Query, name: &str) -> Result<Option<usize>> {
 
 /// Reads a `resourceVersion`.
 pub(crate) fn revision(text: &str) -> Result<u64> {
+    parse_revision(text).map_err(|why| Status::bad_request(format!("invalid resource version: {why}")))
+}
+
+/// The same for a watch, where the API server takes the client's mistake for its own.
+fn watch_revision(text: &str) -> Result<u64> {
+    parse_revision(text).map_err(Status::unexplained)
+}
+
+fn parse_revision(text: &str) -> std::result::Result<u64, String> {
     text.parse().map_err(|_| {
         let why = format!("strconv.ParseUint: parsing {}: invalid syntax", quoted(text));
         let cause = Cause::invalid("resourceVersion", &quoted(text), &why);
-        Status::bad_request(format!("invalid resource version: resourceVersion: {}", cause.message))
+        format!("resourceVersion: {}", cause.message)
     })
 }
 

@@ -183,6 +183,9 @@ impl Call {
     fn check_scope(&self, endpoint: &Endpoint, target: &Target) -> Result<()> {
         let is_namespaced = endpoint.kind().is_namespaced;
         let is_namespace = endpoint.collection() == crate::store::NAMESPACES;
+        if is_namespace && target.name.is_empty() && !target.namespace.is_empty() {
+            return Err(Status::no_such_resource());
+        }
         let has_namespace = !target.namespace.is_empty() && !is_namespace;
         if is_namespaced == has_namespace {
             return Ok(());

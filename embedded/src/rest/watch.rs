@@ -242,7 +242,7 @@ impl Watch {
     }
 
     fn send_bookmark(&mut self, revision: u64, is_initial: bool) {
-        let mut metadata = json!({ "resourceVersion": revision.to_string(), "creationTimestamp": null });
+        let mut metadata = json!({ "resourceVersion": revision.to_string() });
         if is_initial {
             metadata["annotations"] = json!({ "k8s.io/initial-events-end": "true" });
         }

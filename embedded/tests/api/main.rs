@@ -2,4 +2,7 @@
 
 mod builtin;
 mod custom;
+mod follow;
+mod kinds;
+mod owners;
 mod world;

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use kapstan_embedded::apply::{self, Context, Types};
+use kapstan_embedded::strategic;
 use serde_json::{Map, Number, Value, json};
 
 use crate::random::Random;
@@ -121,6 +122,45 @@ fn nothing_panics_and_no_answer_is_one_that_cannot_be_read() {
             let again =
                 apply::apply(Some(&applied), &good, &ctx).expect("what was applied can be applied again");
             assert_eq!(again, applied, "a second apply changes nothing");
+        }
+    }
+}
+
+#[test]
+fn no_strategic_patch_panics() {
+    const DIRECTIVES: [&str; 6] = [
+        "$patch",
+        "$retainKeys",
+        "$setElementOrder/ports",
+        "$setElementOrder/finalizers",
+        "$deleteFromPrimitiveList/finalizers",
+        "$setElementOrder",
+    ];
+    let mut random = Random::new(2);
+    let good = json!({
+        "apiVersion": "v1", "kind": "Service",
+        "metadata": {"name": "x", "labels": {"l": "1"}, "finalizers": ["a", "b"]},
+        "spec": {"ports": [{"port": 1, "name": "a"}, {"port": 2}], "selector": {"a": "1"}},
+    });
+    for _ in 0..20_000 {
+        let mut patch = spoilt(&mut random, &good);
+        for place in ["", "/metadata", "/spec", "/spec/ports/0"] {
+            if random.one_in(2)
+                && let Some(fields) = patch.pointer_mut(place).and_then(Value::as_object_mut)
+            {
+                let directive = (*random.pick(&DIRECTIVES)).to_owned();
+                let value = match random.below(4) {
+                    0 => json!(*random.pick(&["delete", "replace", "merge", "x"])),
+                    1 => json!([{"port": 2}, {"port": 1}]),
+                    2 => json!(["b", "a"]),
+                    _ => anything(&mut random, 3),
+                };
+                fields.insert(directive, value);
+            }
+        }
+        let live = spoilt(&mut random, &good);
+        if let (Value::Object(live), Value::Object(patch)) = (live, patch) {
+            let _ = strategic::patch(&live, &patch, "v1", "Service");
         }
     }
 }

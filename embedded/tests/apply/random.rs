@@ -2,7 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::scenario::{GADGET, Scenario, Step, Verb, WIDGET, apply, merge, put, scenario};
+use crate::scenario::{
+    GADGET, SERVICE_ACCOUNT, Scenario, Step, Verb, WIDGET, apply, create, merge, put, scenario, strategic,
+};
 
 /// `SplitMix64`: the same numbers for the same seed, everywhere.
 pub(crate) struct Random(u64);
@@ -169,5 +171,81 @@ impl Random {
             })
             .collect();
         scenario(&format!("seed {seed}"), kind, steps)
+    }
+
+    /// The items of a list of a patch, and maybe an order that they are in.
+    fn list(&mut self, name: &str, make: fn(&mut Self, &str) -> Value, patch: &mut Map<String, Value>) {
+        const NAMES: [&str; 6] = ["x/a", "x/b", "x/c", "x/d", "x/e", "x/f"];
+        let names = self.some(&NAMES);
+        let items: Vec<_> = names.iter().map(|name| make(self, name)).collect();
+        if self.one_in(2) {
+            let mut order: Vec<_> =
+                names.iter().zip(&items).filter(|(_, item)| item.get("$patch").is_none()).collect();
+            if self.one_in(8) {
+                order.reverse();
+            }
+            let mut order: Vec<_> = order.into_iter().map(|(name, _)| *name).collect();
+            for other in self.some(&NAMES) {
+                if !names.contains(&other) {
+                    order.insert(self.below(order.len() + 1), other);
+                }
+            }
+            let is_map = make(self, "").is_object();
+            let order =
+                order.into_iter().map(|name| if is_map { json!({"name": name}) } else { json!(name) });
+            patch.insert(format!("$setElementOrder/{name}"), order.collect());
+        }
+        if !self.one_in(5) {
+            patch.insert(name.to_owned(), json!(items));
+        }
+    }
+
+    fn secret(&mut self, name: &str) -> Value {
+        // The server drops all but the name.
+        match self.below(4) {
+            0 => json!({"name": name, "$patch": "delete"}),
+            1 => json!({"name": name, "kind": null}),
+            _ => json!({"name": name}),
+        }
+    }
+
+    fn strategic(&mut self) -> Value {
+        let (mut top, mut metadata) = (Map::new(), Map::new());
+        self.list("secrets", Self::secret, &mut top);
+        if self.one_in(10)
+            && let Some(Value::Array(secrets)) = top.get_mut("secrets")
+        {
+            secrets.push(json!({"$patch": "replace"}));
+            top.retain(|name, _| name == "secrets");
+        }
+        self.list("finalizers", |_, name| json!(name), &mut metadata);
+        let added = metadata.get("finalizers").and_then(Value::as_array).cloned().unwrap_or_default();
+        // In the other order of the two the outcome would be another one, and upstream has none.
+        let deleted: Vec<_> = self.some(&["x/a", "x/b", "x/c", "x/d"]);
+        let deleted: Vec<_> = deleted.into_iter().filter(|name| !added.contains(&json!(name))).collect();
+        if self.one_in(2) {
+            metadata.insert("$deleteFromPrimitiveList/finalizers".to_owned(), json!(deleted));
+        }
+        metadata.insert(
+            "labels".to_owned(),
+            self.fields(&["l", "m", "n"], |random| match random.below(3) {
+                0 => Value::Null,
+                _ => random.text(),
+            }),
+        );
+        top.insert("metadata".to_owned(), Value::Object(metadata));
+        Value::Object(top)
+    }
+
+    /// Strategic merge patches of an object with lists of both kinds.
+    pub(crate) fn strategic_scenario(seed: u64, steps: usize) -> Scenario {
+        let mut random = Self::new(seed);
+        let first = json!({
+            "metadata": {"finalizers": random.some(&["x/a", "x/b", "x/c", "x/d", "x/e"])},
+            "secrets": random.some(&["x/a", "x/b", "x/c", "x/d", "x/e"]).iter().map(|name| json!({"name": name})).collect::<Vec<_>>(),
+        });
+        let mut all = vec![create("c", first)];
+        all.extend((1..steps).map(|_| strategic("s", random.strategic())));
+        scenario(&format!("strategic seed {seed}"), SERVICE_ACCOUNT, all)
     }
 }

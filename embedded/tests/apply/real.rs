@@ -102,7 +102,7 @@ impl Real {
 
     fn outcome(&self, code: u16, answer: &Value, name: &str, before: &Value, now: &Value) -> Outcome {
         // What validation says is not about apply.
-        let failed = code >= 400 && code != 422;
+        let failed = code >= 400 && code != 422 && code != 415;
         let text = |name: &str| if failed { answer[name].as_str().unwrap_or_default() } else { "" };
         let causes = answer["details"]["causes"].as_array().filter(|_| failed).cloned().unwrap_or_default();
         let plain = |text: &str| text.replace(&self.namespace, "NAMESPACE").replace(name, "NAME");
@@ -110,7 +110,12 @@ impl Real {
         causes.sort();
         Outcome {
             code,
-            reason: if code == 422 { "Invalid" } else { text("reason") }.to_owned(),
+            reason: match code {
+                415 => "UnsupportedMediaType",
+                422 => "Invalid",
+                _ => text("reason"),
+            }
+            .to_owned(),
             message: plain(text("message")),
             causes,
             changed: before["metadata"]["resourceVersion"] != now["metadata"]["resourceVersion"],

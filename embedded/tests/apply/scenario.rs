@@ -26,7 +26,7 @@ pub(crate) const KINDS: [Kind; 16] = [
     CRD,
     WIDGET,
     GADGET,
-    kind("v1", "ServiceAccount", "serviceaccounts", true),
+    SERVICE_ACCOUNT,
     kind("coordination.k8s.io/v1", "Lease", "leases", true),
     kind("discovery.k8s.io/v1", "EndpointSlice", "endpointslices", true),
     kind("rbac.authorization.k8s.io/v1", "Role", "roles", true),
@@ -48,6 +48,7 @@ pub(crate) const KINDS: [Kind; 16] = [
 pub(crate) const CONFIG_MAP: Kind = kind("v1", "ConfigMap", "configmaps", true);
 pub(crate) const SECRET: Kind = kind("v1", "Secret", "secrets", true);
 pub(crate) const SERVICE: Kind = kind("v1", "Service", "services", true);
+pub(crate) const SERVICE_ACCOUNT: Kind = kind("v1", "ServiceAccount", "serviceaccounts", true);
 pub(crate) const EVENT: Kind = kind("v1", "Event", "events", true);
 pub(crate) const NAMESPACE: Kind = kind("v1", "Namespace", "namespaces", false);
 pub(crate) const CRD: Kind =
@@ -117,6 +118,14 @@ impl Step {
 
 fn step(verb: Verb, manager: &str, body: Value) -> Step {
     Step { verb, manager: manager.to_owned(), force: false, subresource: "", body }
+}
+
+pub(crate) fn create(manager: &str, body: Value) -> Step {
+    step(Verb::Create, manager, body)
+}
+
+pub(crate) fn strategic(manager: &str, body: Value) -> Step {
+    step(Verb::Strategic, manager, body)
 }
 
 pub(crate) fn put(manager: &str, body: Value) -> Step {

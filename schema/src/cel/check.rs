@@ -4,8 +4,10 @@
 //! switches on (literals of durations, timestamps and patterns; lists and maps of one type).
 
 use super::functions::{self, Overload};
+use super::library::strings;
 use super::syntax::{Env, Expr, Fold, Issue, Kind, Literal, Parsed, qualified_name};
 use super::types::{Solver, Type};
+use super::value::Fault;
 use crate::format::go_duration;
 use crate::go::regex;
 
@@ -18,9 +20,15 @@ pub(crate) struct Checked {
     pub(crate) expr: Expr,
     types: Vec<Type>,
     overloads: Vec<Vec<&'static str>>,
+    constants: Vec<bool>,
 }
 
 impl Checked {
+    /// True when the value is known before anything runs; it costs nothing then.
+    pub(crate) fn is_constant(&self, expr: &Expr) -> bool {
+        self.constants.get(expr.id).copied().unwrap_or(false)
+    }
+
     pub(crate) fn type_of(&self, expr: &Expr) -> &Type {
         self.types.get(expr.id).unwrap_or(&Type::Dyn)
     }
@@ -44,14 +52,16 @@ pub(crate) fn check(parsed: Parsed, env: Env, variables: &[(&str, Type)]) -> Res
     };
     checker.expr(&mut expr);
     let types = checker.types.iter().map(|found| checker.solver.substitute(found, true)).collect();
-    let checked = Checked { expr, types, overloads: checker.overloads };
+    let mut constants = vec![false; parsed.ids];
+    constant(&expr, &mut constants);
+    let tree = Checked { expr, types, overloads: checker.overloads, constants };
     if checker.issues.is_empty() {
         let mut issues = Vec::new();
-        literals(&checked.expr, &mut issues);
+        literals(&tree, &tree.expr, &mut issues);
         checker.issues = issues;
     }
     if checker.issues.is_empty() {
-        return Ok(checked);
+        return Ok(tree);
     }
     checker.issues.sort_by_key(|issue| issue.at);
     checker.issues.truncate(MAX_ISSUES);
@@ -80,7 +90,8 @@ impl Checker {
     }
 
     fn mismatch(&mut self, at: usize, expected: &Type, found: &Type) {
-        let (expected, found) = (self.solver.substitute(expected, false), self.solver.substitute(found, false));
+        let (expected, found) =
+            (self.solver.substitute(expected, false), self.solver.substitute(found, false));
         self.issue(at, format!("expected type '{expected}' but found '{found}'"));
     }
 
@@ -91,12 +102,12 @@ impl Checker {
     fn expr(&mut self, expr: &mut Expr) -> Type {
         let found = match &mut expr.kind {
             Kind::Literal(literal) => literal_type(literal),
-            Kind::TypeName(_) => Type::Type,
+            Kind::TypeName(_) => Type::Meta,
             Kind::Ident(name) => match self.variable(name) {
                 Some(found) => found,
                 None if functions::is_type_name(name, self.env) => {
                     expr.kind = Kind::TypeName(std::mem::take(name));
-                    Type::Type
+                    Type::Meta
                 }
                 None => {
                     let name = name.clone();
@@ -127,7 +138,7 @@ impl Checker {
     fn select(&mut self, expr: &mut Expr) -> Type {
         if let Some(name) = qualified_name(expr).filter(|name| functions::is_type_name(name, self.env)) {
             expr.kind = Kind::TypeName(name);
-            return Type::Type;
+            return Type::Meta;
         }
         let at = expr.at;
         let Kind::Select { operand, field, test } = &mut expr.kind else { return Type::Error };
@@ -145,13 +156,14 @@ impl Checker {
         };
         let found = match &target {
             Type::Map(_, value) => (**value).clone(),
-            Type::Object(object) => match object.fields.get(field) {
-                Some(decl) => decl.cel_type(),
-                None => {
+            Type::Object(object) => {
+                if let Some(decl) = object.fields.get(field) {
+                    decl.cel_type()
+                } else {
                     self.issue(at, format!("undefined field '{field}'"));
                     Type::Error
                 }
-            },
+            }
             Type::Param(_) => {
                 self.solver.assignable(&Type::Dyn, &target);
                 Type::Dyn
@@ -187,7 +199,9 @@ impl Checker {
         }
         let function = function.clone();
         let target_type = target.as_deref_mut().map(|target| self.expr(target));
-        let Some(overloads) = functions::overloads(&function, self.env) else { return self.undeclared(at, &function) };
+        let Some(overloads) = functions::overloads(&function, self.env) else {
+            return self.undeclared(at, &function);
+        };
         let is_member = target_type.is_some();
         let given: Vec<_> = target_type.into_iter().chain(arg_types).collect();
         let places: Vec<_> = args.iter().map(|arg| arg.at).collect();
@@ -243,7 +257,11 @@ impl Checker {
 
     fn signature(&self, given: &[Type], is_member: bool) -> String {
         let mut texts = given.iter().map(|given| self.solver.substitute(given, true).to_string());
-        let target = if is_member { texts.next().map(|target| target + ".").unwrap_or_default() } else { String::new() };
+        let target = if is_member {
+            texts.next().map(|target| target + ".").unwrap_or_default()
+        } else {
+            String::new()
+        };
         format!("{target}({})", texts.collect::<Vec<_>>().join(", "))
     }
 
@@ -265,13 +283,11 @@ impl Checker {
     }
 
     fn join(&mut self, at: usize, previous: Option<Type>, found: &Type) -> Type {
-        match self.solver.join(previous.clone(), found) {
-            Some(joined) => joined,
-            None => {
-                self.mismatch(at, &previous.unwrap_or(Type::Error), found);
-                Type::Error
-            }
+        if let Some(joined) = self.solver.join(previous.clone(), found) {
+            return joined;
         }
+        self.mismatch(at, &previous.unwrap_or(Type::Error), found);
+        Type::Error
     }
 
     fn list(&mut self, items: &mut [(Expr, bool)]) -> Type {
@@ -308,8 +324,9 @@ impl Checker {
                 (Type::Dyn, Type::Dyn)
             }
             other => {
-                let message =
-                    format!("expression of type '{other}' cannot be range of a comprehension (must be list, map, or dynamic)");
+                let message = format!(
+                    "expression of type '{other}' cannot be range of a comprehension (must be list, map, or dynamic)"
+                );
                 self.issue(fold.range.at, message);
                 (Type::Error, Type::Error)
             }
@@ -349,8 +366,32 @@ fn literal_type(literal: &Literal) -> Type {
     }
 }
 
+/// The functions that convert their only argument.
+const CONVERSIONS: [&str; 9] =
+    ["bool", "bytes", "double", "dyn", "duration", "int", "string", "timestamp", "uint"];
+
+/// True when a call converts what it is given.
+pub(crate) fn is_conversion(function: &str) -> bool {
+    CONVERSIONS.contains(&function) || function == "type"
+}
+
+/// Marks literals, and lists, maps and conversions of constants.
+fn constant(expr: &Expr, constants: &mut [bool]) -> bool {
+    let mut all = true;
+    children(expr, &mut |child| all &= constant(child, constants));
+    let is_constant = match &expr.kind {
+        Kind::Literal(_) => true,
+        Kind::List(items) => all && !items.iter().any(|(_, optional)| *optional),
+        Kind::Map(entries) => all && !entries.iter().any(|(_, _, optional)| *optional),
+        Kind::Call { function, target: None, args } => all && args.len() == 1 && is_conversion(function),
+        _ => false,
+    };
+    constants[expr.id] = is_constant;
+    is_constant
+}
+
 /// Literals that would fail every time they are used.
-fn literals(expr: &Expr, issues: &mut Vec<Issue>) {
+fn literals(checked: &Checked, expr: &Expr, issues: &mut Vec<Issue>) {
     if let Kind::Call { function, target, args } = &expr.kind {
         let literal = |arg: Option<&Expr>| match arg.map(|arg| (arg.at, &arg.kind)) {
             Some((at, Kind::Literal(Literal::String(text)))) => Some((at, text.clone())),
@@ -358,13 +399,17 @@ fn literals(expr: &Expr, issues: &mut Vec<Issue>) {
         };
         match (function.as_str(), target.is_some()) {
             ("duration", false) => {
-                if let Some((at, text)) = literal(args.first()).filter(|(_, text)| go_duration(text).is_none()) {
+                if let Some((at, text)) =
+                    literal(args.first()).filter(|(_, text)| go_duration(text).is_none())
+                {
                     let _ = text;
                     issues.push(Issue::new(at, "invalid duration argument"));
                 }
             }
             ("timestamp", false) => {
-                if let Some((at, _)) = literal(args.first()).filter(|(_, text)| super::time::parse(text).is_none()) {
+                if let Some((at, _)) =
+                    literal(args.first()).filter(|(_, text)| super::time::parse(text).is_none())
+                {
                     issues.push(Issue::new(at, "invalid timestamp argument"));
                 }
             }
@@ -377,7 +422,69 @@ fn literals(expr: &Expr, issues: &mut Vec<Issue>) {
             _ => {}
         }
     }
-    children(expr, &mut |child| literals(child, issues));
+    if let Kind::Call { function, target: Some(target), args } = &expr.kind
+        && function == "format"
+        && let (Kind::Literal(Literal::String(pattern)), [list]) = (&target.kind, args.as_slice())
+        && let Kind::List(items) = &list.kind
+    {
+        issues.extend(format_issue(checked, expr.at, pattern, items));
+    }
+    children(expr, &mut |child| literals(checked, child, issues));
+}
+
+/// What is wrong with a literal format and the list of what it formats.
+fn format_issue(checked: &Checked, at: usize, pattern: &str, items: &[(Expr, bool)]) -> Option<Issue> {
+    let mut taken = 0;
+    for piece in strings::pieces(pattern) {
+        let verb = match piece {
+            Ok(strings::Piece::Clause { verb, .. }) => verb,
+            Ok(strings::Piece::Text(_)) => continue,
+            Err(Fault::Error(why)) => return Some(Issue::new(at, why)),
+            Err(Fault::Cost) => return None,
+        };
+        let Some((item, _)) = items.get(taken) else {
+            return Some(Issue::new(at, format!("index {taken} out of range")));
+        };
+        taken += 1;
+        let Some(wants) = strings::wants(verb) else {
+            return Some(Issue::new(at, strings::unrecognized(verb)));
+        };
+        if let Some((at, found)) = misfit(checked, verb, item) {
+            return Some(Issue::new(at, format!("error during formatting: {wants}, was given {found}")));
+        }
+    }
+    (items.len() > taken).then(|| {
+        Issue::new(
+            at,
+            format!("too many arguments supplied to string.format (expected {taken}, got {})", items.len()),
+        )
+    })
+}
+
+/// Where an argument is not what a clause takes, and its type.
+fn misfit(checked: &Checked, verb: char, item: &Expr) -> Option<(usize, String)> {
+    let found = checked.type_of(item);
+    let fits = *found == Type::Dyn
+        || match verb {
+            's' => !matches!(
+                found,
+                Type::Error | Type::Object(_) | Type::Optional(_) | Type::Kubernetes(_) | Type::Param(_)
+            ),
+            'f' | 'e' => matches!(found, Type::Double | Type::String),
+            'b' => matches!(found, Type::Int | Type::Uint | Type::Bool),
+            'x' | 'X' => matches!(found, Type::Int | Type::Uint | Type::String | Type::Bytes),
+            _ => matches!(found, Type::Int | Type::Uint),
+        };
+    if !fits {
+        return Some((item.at, found.plain_name().to_owned()));
+    }
+    match &item.kind {
+        Kind::List(items) if verb == 's' => items.iter().find_map(|(item, _)| misfit(checked, verb, item)),
+        Kind::Map(entries) if verb == 's' => entries
+            .iter()
+            .find_map(|(key, value, _)| misfit(checked, verb, key).or_else(|| misfit(checked, verb, value))),
+        _ => None,
+    }
 }
 
 /// Calls a function with every node directly below one.
@@ -392,6 +499,8 @@ pub(crate) fn children<'e>(expr: &'e Expr, visit: &mut dyn FnMut(&'e Expr)) {
             visit(value);
         }),
         Kind::Struct { fields, .. } => fields.iter().for_each(|(_, value)| visit(value)),
-        Kind::Fold(fold) => [&fold.range, &fold.init, &fold.condition, &fold.step, &fold.result].into_iter().for_each(visit),
+        Kind::Fold(fold) => {
+            [&fold.range, &fold.init, &fold.condition, &fold.step, &fold.result].into_iter().for_each(visit);
+        }
     }
 }

@@ -199,7 +199,8 @@ impl<'c> Coster<'c> {
         let mut path = self.path(operand);
         path.push(field.to_owned());
         self.paths.insert(expr.id, path);
-        let costs = matches!(self.checked.type_of(operand), Type::Map(..) | Type::Object(_) | Type::Kubernetes(_));
+        let costs =
+            matches!(self.checked.type_of(operand), Type::Map(..) | Type::Object(_) | Type::Kubernetes(_));
         if costs { sum.add(Range::fixed(1)) } else { sum }
     }
 
@@ -260,14 +261,16 @@ impl<'c> Coster<'c> {
 
     fn push_iteration(&mut self, fold: &Fold) {
         let entry = self.compute_entry(&fold.range);
-        let is_list = entry.map_or(matches!(self.checked.type_of(&fold.range), Type::List(_)), |entry| entry.is_list);
+        let is_list =
+            entry.map_or(matches!(self.checked.type_of(&fold.range), Type::List(_)), |entry| entry.is_list);
         let path = self.path(&fold.range);
         let at = |step: &str| path.iter().cloned().chain([step.to_owned()]).collect::<Vec<_>>();
         let (key, value) = (entry.map(|entry| entry.key), entry.map(|entry| entry.value));
         let local = |path, size| Local { path, size, entry: None };
         match &fold.var2 {
             Some(var2) => {
-                let (keys, values) = if is_list { (at("@indices"), at("@items")) } else { (at("@keys"), at("@values")) };
+                let (keys, values) =
+                    if is_list { (at("@indices"), at("@items")) } else { (at("@keys"), at("@values")) };
                 self.push(&fold.var, local(keys, key));
                 self.push(var2, local(values, value));
             }
@@ -277,7 +280,11 @@ impl<'c> Coster<'c> {
     }
 
     fn push_accumulator(&mut self, fold: &Fold) {
-        let local = Local { path: self.path(&fold.init), size: self.compute_size(&fold.init), entry: self.compute_entry(&fold.init) };
+        let local = Local {
+            path: self.path(&fold.init),
+            size: self.compute_size(&fold.init),
+            entry: self.compute_entry(&fold.init),
+        };
         self.push(&fold.accu, local);
     }
 
@@ -377,8 +384,8 @@ impl<'c> Coster<'c> {
         for step in steps {
             decl = match step.as_str() {
                 "@items" | "@values" => decl.element()?,
-                // Keys of maps are text without a bound.
-                "@keys" => return matches!(decl.shape, Shape::Map(_)).then_some(Range { min: 0, max: u64::MAX >> 1 }),
+                // The API server takes the keys of maps for empty.
+                "@keys" => return matches!(decl.shape, Shape::Map(_)).then_some(Range::ZERO),
                 field => decl.field(field)?,
             };
         }
@@ -416,7 +423,9 @@ impl<'c> Coster<'c> {
         costs: &[Range],
     ) -> Call {
         let sum = costs.iter().fold(Range::ZERO, |sum, cost| sum.add(*cost));
-        let found = self.list_library(overload, target, args).or_else(|| self.kubernetes(function, overload, target, args));
+        let found = self
+            .list_library(overload, target, args)
+            .or_else(|| self.kubernetes(function, overload, target, args));
         if let Some(found) = found {
             return Call { cost: found.cost.add(sum), size: found.size };
         }
@@ -424,9 +433,8 @@ impl<'c> Coster<'c> {
     }
 
     fn list_library(&self, overload: &str, target: Option<&Arg<'_>>, args: &[Arg<'_>]) -> Option<Call> {
-        let allocating = |factor: f64, size: Range| {
-            Call::with(size.factor(factor).add(Range::fixed(11)), size)
-        };
+        let allocating =
+            |factor: f64, size: Range| Call::with(size.factor(factor).add(Range::fixed(11)), size);
         let sort = |list: &Arg<'_>, overload: &str| {
             let size = self.size(list);
             let of_text = overload.contains("_string_") || overload.contains("_bytes_");
@@ -435,20 +443,24 @@ impl<'c> Coster<'c> {
         Some(match (overload, target, args) {
             ("list_slice", Some(list), [start, end]) => {
                 let end = int_literal(end).unwrap_or(self.size(list).max);
-                allocating(1.0, Range::fixed(end.saturating_sub(int_literal(start).unwrap_or(0))))
+                // Backwards wraps around, there as here.
+                allocating(1.0, Range::fixed(end.wrapping_sub(int_literal(start).unwrap_or(0))))
             }
-            ("list_flatten", Some(list), []) => allocating(1.0, self.size(list)),
             #[allow(clippy::cast_precision_loss)]
             ("list_flatten_int", Some(list), [depth]) => {
                 allocating(int_literal(depth).unwrap_or(u64::MAX) as f64, self.size(list))
             }
-            ("lists_range", None, [length]) => allocating(1.0, Range::fixed(int_literal(length).unwrap_or(u64::MAX))),
-            ("list_reverse", Some(list), []) => allocating(1.0, self.size(list)),
+            ("lists_range", None, [length]) => {
+                allocating(1.0, Range::fixed(int_literal(length).unwrap_or(u64::MAX)))
+            }
+            ("list_flatten" | "list_reverse", Some(list), []) => allocating(1.0, self.size(list)),
             ("list_distinct", Some(list), []) => {
                 let size = self.size(list);
                 allocating(2.0, size.multiply(size))
             }
-            (sorted, Some(list), []) if sorted.starts_with("list_") && sorted.ends_with("_sort") => sort(list, sorted),
+            (sorted, Some(list), []) if sorted.starts_with("list_") && sorted.ends_with("_sort") => {
+                sort(list, sorted)
+            }
             (sorted, Some(_), [keys]) if sorted.ends_with("_sortByAssociatedKeys") => sort(keys, sorted),
             ("list_sets_contains_list" | "list_sets_intersects_list", _, [a, b]) => {
                 Call::of(self.size(a).multiply(self.size(b)).add(Range::fixed(1)))
@@ -460,19 +472,25 @@ impl<'c> Coster<'c> {
         })
     }
 
-    fn kubernetes(&self, function: &str, overload: &str, target: Option<&Arg<'_>>, args: &[Arg<'_>]) -> Option<Call> {
+    fn kubernetes(
+        &self,
+        function: &str,
+        overload: &str,
+        target: Option<&Arg<'_>>,
+        args: &[Arg<'_>],
+    ) -> Option<Call> {
+        self.texts(function, target, args)
+            .or_else(|| self.addresses(function, overload, args))
+            .or_else(|| same(function, args))
+            .or_else(|| FIXED.contains(&function).then(|| Call::fixed(1)))
+    }
+
+    fn texts(&self, function: &str, target: Option<&Arg<'_>>, args: &[Arg<'_>]) -> Option<Call> {
         let text = |size: Range| size.factor(TEXT);
         Some(match (function, target, args) {
-            ("isSorted" | "sum" | "max" | "min" | "indexOf" | "lastIndexOf", Some(list), _) => match self.item(list) {
-                Some((size, found)) => {
-                    let mut item = Range::fixed(1);
-                    if matches!(found, Type::String | Type::Bytes) {
-                        item = item.add(text(size));
-                    }
-                    Call::of(self.size(list).multiply(item))
-                }
-                None => Call::of(text(self.size(list))),
-            },
+            ("isSorted" | "sum" | "max" | "min" | "indexOf" | "lastIndexOf", Some(list), _) => {
+                self.comparisons(list)
+            }
             ("url", _, [arg]) => Call::with(text(self.size(arg)), self.size(arg)),
             ("lowerAscii" | "upperAscii" | "substring" | "trim", Some(target), _) => {
                 Call::with(text(self.size(target)), self.size(target))
@@ -490,7 +508,8 @@ impl<'c> Coster<'c> {
                 let length = self.size(list);
                 let mut size = self.item(list).map_or(Range::ZERO, |(item, _)| length.multiply(item));
                 if let Some(separator) = rest.first() {
-                    let between = Range { min: length.min.saturating_sub(1), max: length.max.saturating_sub(1) };
+                    let between =
+                        Range { min: length.min.saturating_sub(1), max: length.max.saturating_sub(1) };
                     size = size.add(self.size(separator).multiply(between));
                 }
                 Call::with(text(size), size)
@@ -500,35 +519,40 @@ impl<'c> Coster<'c> {
                 let cost = text(size.add(Range::fixed(1))).multiply(self.size(pattern).factor(PATTERN));
                 Call::with(cost, Range { min: 0, max: size.max })
             }
-            ("ip", ..) if overload == "cidr_ip" => Call::fixed(1),
-            ("cidr" | "isIP" | "isCIDR" | "ip" | "quantity" | "isQuantity" | "semver" | "isSemver", _, [arg, ..]) => {
+            ("quantity" | "isQuantity" | "semver" | "isSemver", _, [arg, ..]) => {
                 Call::of(text(self.size(arg)))
             }
-            ("ip.isCanonical", _, [arg]) => Call::of(self.size(arg).factor(2.0 * TEXT)),
-            ("containsIP" | "containsCIDR", _, [arg]) => {
+            ("validate", _, [arg, ..]) => Call::of(text(self.size(arg)).factor(128.0 * PATTERN)),
+            _ => return None,
+        })
+    }
+
+    /// One for every item, and the traversal of text.
+    fn comparisons(&self, list: &Arg<'_>) -> Call {
+        let Some((size, found)) = self.item(list) else { return Call::of(self.size(list).factor(TEXT)) };
+        let mut item = Range::fixed(1);
+        if matches!(found, Type::String | Type::Bytes) {
+            item = item.add(size.factor(TEXT));
+        }
+        Call::of(self.size(list).multiply(item))
+    }
+
+    fn addresses(&self, function: &str, overload: &str, args: &[Arg<'_>]) -> Option<Call> {
+        Some(match (function, args) {
+            ("ip", _) if overload == "cidr_ip" => Call::fixed(1),
+            ("cidr" | "isIP" | "isCIDR" | "ip", [arg, ..]) => Call::of(self.size(arg).factor(TEXT)),
+            ("ip.isCanonical", [arg]) => Call::of(self.size(arg).factor(2.0 * TEXT)),
+            ("containsIP" | "containsCIDR", [arg]) => {
                 let address = Range { min: 4, max: 16 };
-                let mut cost = text(address.add(address));
+                let mut cost = address.add(address).factor(TEXT);
                 if function == "containsCIDR" {
-                    cost = cost.add(text(address)).add(Range::fixed(1));
+                    cost = cost.add(address.factor(TEXT)).add(Range::fixed(1));
                 }
                 if overload.ends_with("_string") {
-                    cost = cost.add(text(self.size(arg)));
+                    cost = cost.add(self.size(arg).factor(TEXT));
                 }
                 Call::of(cost)
             }
-            ("validate", _, [arg, ..]) => Call::of(text(self.size(arg)).factor(128.0 * PATTERN)),
-            ("masked" | "prefixLength" | "family" | "isUnspecified" | "isLoopback" | "isLinkLocalMulticast"
-            | "isLinkLocalUnicast" | "isGlobalUnicast" | "format.named" | "sign" | "asInteger" | "isInteger"
-            | "asApproximateFloat" | "isGreaterThan" | "isLessThan" | "compareTo" | "add" | "sub" | "major" | "minor"
-            | "patch" | "getScheme" | "getHostname" | "getHost" | "getPort" | "getEscapedPath" | "getQuery", ..) => {
-                Call::fixed(1)
-            }
-            ("_==_", _, [first, second]) if first.found == second.found => match first.found {
-                Type::Kubernetes(Extra::Ip | Extra::Cidr | Extra::Quantity | Extra::Semver) => Call::fixed(1),
-                Type::Kubernetes(Extra::Format) => Call::of(text(Range { min: 1, max: 64 })),
-                Type::Kubernetes(Extra::Url) => Call::of(text(Range { min: 1, max: second.size.map_or(1, |size| size.max) })),
-                _ => return None,
-            },
             _ => return None,
         })
     }
@@ -555,10 +579,13 @@ impl<'c> Coster<'c> {
             }
             ("strings_quote", _, [arg]) => {
                 let size = size(arg);
-                let quoted = Range { min: size.min.saturating_add(2), max: size.max.wrapping_mul(2).wrapping_add(2) };
+                let quoted =
+                    Range { min: size.min.saturating_add(2), max: size.max.wrapping_mul(2).wrapping_add(2) };
                 Call::with(size.factor(TEXT).add(sum), quoted)
             }
-            ("starts_with_string" | "ends_with_string", _, [arg]) => Call::of(size(arg).factor(TEXT).add(sum)),
+            ("starts_with_string" | "ends_with_string", _, [arg]) => {
+                Call::of(size(arg).factor(TEXT).add(sum))
+            }
             ("in_list", _, [_, list]) => Call::of(size(list).factor(1.0).add(sum)),
             ("matches_string", Some(target), [pattern]) => {
                 let text = size(target).add(Range::fixed(1)).factor(TEXT);
@@ -573,16 +600,21 @@ impl<'c> Coster<'c> {
             },
             ("conditional", _, [_, then, otherwise]) => {
                 let both = size(then).union(size(otherwise));
-                if let (Some(a), Some(b)) = (self.compute_entry(then.expr), self.compute_entry(otherwise.expr)) {
-                    let entry = Entry { is_list: a.is_list, key: a.key.union(b.key), value: a.value.union(b.value) };
+                if let (Some(a), Some(b)) =
+                    (self.compute_entry(then.expr), self.compute_entry(otherwise.expr))
+                {
+                    let entry =
+                        Entry { is_list: a.is_list, key: a.key.union(b.key), value: a.value.union(b.value) };
                     self.entries.insert(expr.id, entry);
                 }
                 Call::with(costs[0].add(costs[1].union(costs[2])), both)
             }
             ("add_string" | "add_bytes" | "add_list", _, [first, second]) => {
                 let result = size(first).add(size(second));
-                if let (Some(a), Some(b)) = (self.compute_entry(first.expr), self.compute_entry(second.expr)) {
-                    let entry = Entry { is_list: a.is_list, key: a.key.union(b.key), value: a.value.union(b.value) };
+                if let (Some(a), Some(b)) = (self.compute_entry(first.expr), self.compute_entry(second.expr))
+                {
+                    let entry =
+                        Entry { is_list: a.is_list, key: a.key.union(b.key), value: a.value.union(b.value) };
                     self.entries.insert(expr.id, entry);
                 }
                 let cost = if overload == "add_list" { Range::fixed(1) } else { result.factor(TEXT) };
@@ -594,6 +626,54 @@ impl<'c> Coster<'c> {
             }
             _ => Call::of(Range::fixed(1).add(sum)),
         }
+    }
+}
+
+/// Functions of Kubernetes that cost one.
+const FIXED: [&str; 27] = [
+    "masked",
+    "prefixLength",
+    "family",
+    "isUnspecified",
+    "isLoopback",
+    "isLinkLocalMulticast",
+    "isLinkLocalUnicast",
+    "isGlobalUnicast",
+    "format.named",
+    "sign",
+    "asInteger",
+    "isInteger",
+    "asApproximateFloat",
+    "isGreaterThan",
+    "isLessThan",
+    "compareTo",
+    "add",
+    "sub",
+    "major",
+    "minor",
+    "patch",
+    "getScheme",
+    "getHostname",
+    "getHost",
+    "getPort",
+    "getEscapedPath",
+    "getQuery",
+];
+
+/// Equality of two values of one of Kubernetes' types.
+fn same(function: &str, args: &[Arg<'_>]) -> Option<Call> {
+    let ("_==_", [first, second]) = (function, args) else { return None };
+    if first.found != second.found {
+        return None;
+    }
+    match first.found {
+        Type::Kubernetes(Extra::Ip | Extra::Cidr | Extra::Quantity | Extra::Semver) => Some(Call::fixed(1)),
+        Type::Kubernetes(Extra::Format) => Some(Call::of(Range { min: 1, max: 64 }.factor(TEXT))),
+        Type::Kubernetes(Extra::Url) => {
+            let size = Range { min: 1, max: second.size.map_or(1, |size| size.max) };
+            Some(Call::of(size.factor(TEXT)))
+        }
+        _ => None,
     }
 }
 

@@ -94,7 +94,9 @@ pub(crate) fn decl(node: &Node, is_resource: bool, name: &str) -> Option<Arc<Dec
         NodeType::Object => match node.map_values() {
             Some(values) => {
                 let value = decl(values, values.embedded, &format!("{name}.@elem"))?;
-                let most = node.max_properties.map_or_else(|| (MAX_REQUEST - 2) / (value.min_size + 6), at_least_zero);
+                let most = node
+                    .max_properties
+                    .map_or_else(|| (MAX_REQUEST - 2) / (value.min_size + 6), at_least_zero);
                 Decl { shape: Shape::Map(value), max_elements: most, min_size: 2 }
             }
             None => object(node, is_resource, name),
@@ -136,11 +138,18 @@ fn object(node: &Node, is_resource: bool, name: &str) -> Decl {
         fields.insert("kind".to_owned(), text());
         fields.insert("apiVersion".to_owned(), text());
         fields.insert("metadata".to_owned(), Arc::new(metadata));
-        for field in ["kind", "apiVersion", "metadata"].into_iter().filter(|field| node.required.iter().any(|r| r == field)) {
+        for field in ["kind", "apiVersion", "metadata"]
+            .into_iter()
+            .filter(|field| node.required.iter().any(|r| r == field))
+        {
             min_size += field.len() as u64 + 2 + 4;
         }
     }
-    Decl { shape: Shape::Object(Arc::new(Object { name: name.to_owned(), fields })), max_elements: 0, min_size }
+    Decl {
+        shape: Shape::Object(Arc::new(Object { name: name.to_owned(), fields })),
+        max_elements: 0,
+        min_size,
+    }
 }
 
 fn text(node: &Node) -> Decl {
@@ -151,7 +160,8 @@ fn text(node: &Node) -> Decl {
         "date-time" => Decl::simple(Type::Timestamp, 32, 21),
         _ => {
             // Lengths count characters, and one may take four bytes.
-            let longest = || node.enumeration.iter().filter_map(Value::as_str).map(|text| text.len() as u64).max();
+            let longest =
+                || node.enumeration.iter().filter_map(Value::as_str).map(|text| text.len() as u64).max();
             let most = match node.max_length {
                 Some(length) => at_least_zero(length) * 4,
                 None if node.enumeration.is_empty() => MAX_REQUEST - 2,
@@ -164,8 +174,27 @@ fn text(node: &Node) -> Decl {
 
 /// Words that no field in an expression may be called.
 const RESERVED: [&str; 21] = [
-    "true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import", "let",
-    "loop", "package", "namespace", "return", "var", "void", "while",
+    "true",
+    "false",
+    "null",
+    "in",
+    "as",
+    "break",
+    "const",
+    "continue",
+    "else",
+    "for",
+    "function",
+    "if",
+    "import",
+    "let",
+    "loop",
+    "package",
+    "namespace",
+    "return",
+    "var",
+    "void",
+    "while",
 ];
 
 /// The name of a field in an expression; `None` when it cannot be named.
@@ -221,7 +250,9 @@ pub(crate) fn unescape(escaped: &str) -> Option<String> {
             "dot" => out.push('.'),
             "dash" => out.push('-'),
             "slash" => out.push('/'),
-            word if RESERVED.contains(&word) && escaped.len() == word.len() + 4 => return Some(word.to_owned()),
+            word if RESERVED.contains(&word) && escaped.len() == word.len() + 4 => {
+                return Some(word.to_owned());
+            }
             _ => return None,
         }
     }

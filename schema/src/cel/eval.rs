@@ -3,73 +3,82 @@
 //! Behaviour: cel-go `interpreter`; costs as in `interpreter/runtimecost.go` and apiserver
 //! `pkg/cel/library/cost.go`.
 
-use std::cell::RefCell;
-use std::collections::HashMap;
 use std::rc::Rc;
 
-use regex::Regex;
-
-use super::check::Checked;
-use super::library::{formats, net, quantity::Quantity, semver::Semver, strings};
+use super::apply::{MAX_TEXT, apply, pattern};
+use super::charge::cost;
+use super::check::{self, Checked};
+use super::library::strings;
 use super::macros::ACCUMULATOR;
 use super::syntax::{Expr, Fold, Kind, Literal};
-use super::time::{self, Moment};
-use super::value::{Entries, Fault, List, Map, Meter, Outcome, Text, Val, compare, equal, show};
-use crate::format::go_duration;
-use crate::go::{self, url::Url};
-
-/// The longest text that a function may make, in bytes.
-const MAX_TEXT: usize = 8 << 20;
-/// What compiling one pattern counts for, and each byte of it.
-const PATTERN_WORK: (usize, usize) = (100_000, 500);
-
-thread_local! {
-    /// Patterns seen last: most are literals and come again with every item.
-    static PATTERNS: RefCell<HashMap<String, Result<Regex, String>>> = RefCell::default();
-}
-
-/// How many patterns are kept.
-const MAX_PATTERNS: usize = 256;
-
-fn pattern(text: &str, meter: &mut Meter) -> Outcome<Regex> {
-    let known = PATTERNS.with_borrow(|patterns| patterns.get(text).cloned());
-    let compiled = match known {
-        Some(compiled) => compiled,
-        None => {
-            meter.work(PATTERN_WORK.0.saturating_add(text.len().saturating_mul(PATTERN_WORK.1)))?;
-            let compiled = go::regex::compile(text);
-            PATTERNS.with_borrow_mut(|patterns| {
-                if patterns.len() >= MAX_PATTERNS {
-                    patterns.clear();
-                }
-                patterns.insert(text.to_owned(), compiled.clone());
-            });
-            compiled
-        }
-    };
-    compiled.map_err(Fault::Error)
-}
+use super::value::{Entries, Fault, List, Map, Meter, Outcome, Text, Val};
 
 /// Runs an expression with its variables.
-pub(crate) fn run<'a>(checked: &'a Checked, variables: Vec<(&'a str, Val<'a>)>, meter: &mut Meter) -> Outcome<Val<'a>> {
-    Eval { checked, scope: variables, meter }.expr(&checked.expr)
+pub(crate) fn run<'a>(
+    checked: &'a Checked,
+    variables: Vec<(&'a str, Val<'a>)>,
+    meter: &mut Meter,
+) -> Outcome<Val<'a>> {
+    let scope = variables.into_iter().map(|(name, value)| (name, Ok(value))).collect();
+    Eval { checked, scope, meter }.expr(&checked.expr)
+}
+
+/// Evaluates what is constant, as the API server does when it makes a program of an expression.
+pub(crate) fn instantiate(checked: &Checked, expr: &Expr) -> Outcome<()> {
+    let mut failed = Ok(());
+    check::children(expr, &mut |child| {
+        if failed.is_ok() {
+            failed = instantiate(checked, child);
+        }
+    });
+    failed?;
+    let Kind::Call { function, target, args } = &expr.kind else { return Ok(()) };
+    if checked.is_constant(expr) && check::is_conversion(function) {
+        let mut meter = Meter::new(u64::MAX);
+        return Eval { checked, scope: Vec::new(), meter: &mut meter }.expr(expr).map(|_| ());
+    }
+    if matches!(function.as_str(), "matches" | "find" | "findAll") {
+        let pattern = target.as_deref().into_iter().chain(args).nth(1);
+        if let Some(Kind::Literal(Literal::String(text))) = pattern.map(|pattern| &pattern.kind) {
+            return pattern_of_literal(text);
+        }
+    }
+    Ok(())
+}
+
+fn pattern_of_literal(text: &str) -> Outcome<()> {
+    pattern(text, &mut Meter::new(u64::MAX)).map(|_| ())
 }
 
 struct Eval<'a, 'm> {
     checked: &'a Checked,
-    scope: Vec<(&'a str, Val<'a>)>,
+    /// A variable may be a failure; it fails what uses it.
+    scope: Vec<(&'a str, Outcome<Val<'a>>)>,
     meter: &'m mut Meter,
 }
 
 impl<'a> Eval<'a, '_> {
     fn expr(&mut self, expr: &'a Expr) -> Outcome<Val<'a>> {
+        if !self.checked.is_constant(expr) {
+            return self.evaluate(expr);
+        }
+        let cost = self.meter.cost;
+        let value = self.evaluate(expr);
+        self.meter.cost = cost;
+        value
+    }
+
+    fn evaluate(&mut self, expr: &'a Expr) -> Outcome<Val<'a>> {
         match &expr.kind {
             Kind::Literal(literal) => Ok(constant(literal)),
             Kind::TypeName(name) => Ok(Val::Type(name.as_str().into())),
             Kind::Ident(name) => {
                 self.meter.charge(1)?;
                 let found = self.scope.iter().rev().find(|(known, _)| *known == name);
-                found.map(|(_, value)| value.clone()).ok_or_else(|| Fault::error(format!("no such attribute(s): {name}")))
+                match found {
+                    Some((_, value)) => value.clone(),
+                    None => Err(Fault::error(format!("no such attribute(s): {name}"))),
+                }
             }
             Kind::Select { operand, field, test } => self.select(operand, field, *test),
             Kind::Call { function, target, args } => self.call(expr, function, target.as_deref(), args),
@@ -98,7 +107,9 @@ impl<'a> Eval<'a, '_> {
     }
 
     fn optional_select(&mut self, operand: &'a Expr, field: &Expr) -> Outcome<Val<'a>> {
-        let Kind::Literal(Literal::String(field)) = &field.kind else { return Err(Fault::no_such_overload()) };
+        let Kind::Literal(Literal::String(field)) = &field.kind else {
+            return Err(Fault::no_such_overload());
+        };
         let operand = self.expr(operand)?;
         self.meter.charge(1)?;
         let found = match &operand {
@@ -137,7 +148,7 @@ impl<'a> Eval<'a, '_> {
 
     fn fold(&mut self, fold: &'a Fold) -> Outcome<Val<'a>> {
         let range = self.expr(&fold.range)?;
-        let init = self.expr(&fold.init)?;
+        let init = self.failing(&fold.init)?;
         let outside = self.scope.len();
         self.scope.push((&fold.accu, init));
         let result = self.iterate(fold, &range, outside).and_then(|()| self.expr(&fold.result));
@@ -145,48 +156,69 @@ impl<'a> Eval<'a, '_> {
         result
     }
 
+    /// A value that may be a failure; only running out of budget is one at once.
+    fn failing(&mut self, expr: &'a Expr) -> Outcome<Outcome<Val<'a>>> {
+        match self.expr(expr) {
+            Err(Fault::Cost) => Err(Fault::Cost),
+            other => Ok(other),
+        }
+    }
+
     fn iterate(&mut self, fold: &'a Fold, range: &Val<'a>, accu: usize) -> Outcome<()> {
-        let keys = match range {
-            Val::Map(map) => map.keys(),
-            _ => Vec::new(),
-        };
-        let length = match range {
-            Val::List(list) => list.len(),
-            Val::Map(_) => keys.len(),
-            _ => return Err(Fault::error(format!("got '{}', expected iterable type", range.type_name()))),
-        };
-        for index in 0..length {
-            let (first, second) = match range {
-                Val::List(list) => {
-                    let item = list.get(index).unwrap_or_else(|| Err(Fault::error("index out of bounds")))?;
-                    match fold.var2 {
-                        Some(_) => (Val::Int(i64::try_from(index).unwrap_or(i64::MAX)), Some(item)),
-                        None => (item, None),
+        match range {
+            Val::List(list) => {
+                for (index, item) in (0i64..).zip(list.iter()) {
+                    let variables =
+                        if fold.var2.is_some() { (Ok(Val::Int(index)), Some(item)) } else { (item, None) };
+                    if !self.step(fold, variables, accu)? {
+                        break;
                     }
                 }
-                Val::Map(map) if fold.var2.is_some() => (keys[index].clone(), map.find(&keys[index])?),
-                _ => (keys[index].clone(), None),
-            };
-            self.meter.work(1)?;
-            let inside = self.scope.len();
-            self.scope.push((&fold.var, first));
-            if let (Some(var2), Some(second)) = (&fold.var2, second) {
-                self.scope.push((var2, second));
             }
-            let next = match self.expr(&fold.condition)? {
-                Val::Bool(true) => Some(self.expr(&fold.step)?),
-                _ => None,
-            };
-            self.scope.truncate(inside);
-            match next {
-                Some(next) => self.scope[accu].1 = next,
-                None => break,
+            Val::Map(map) => {
+                for key in map.keys() {
+                    let value = fold.var2.as_ref().and_then(|_| map.find(&key).transpose());
+                    if !self.step(fold, (Ok(key), value), accu)? {
+                        break;
+                    }
+                }
+            }
+            other => {
+                return Err(Fault::error(format!("got '{}', expected iterable type", other.type_name())));
             }
         }
         Ok(())
     }
 
-    fn call(&mut self, expr: &'a Expr, function: &'a str, target: Option<&'a Expr>, args: &'a [Expr]) -> Outcome<Val<'a>> {
+    /// One round of a fold; false when it was the last.
+    fn step(
+        &mut self,
+        fold: &'a Fold,
+        (first, second): (Outcome<Val<'a>>, Option<Outcome<Val<'a>>>),
+        accu: usize,
+    ) -> Outcome<bool> {
+        self.meter.work(1)?;
+        let inside = self.scope.len();
+        self.scope.push((&fold.var, first));
+        if let (Some(var2), Some(second)) = (&fold.var2, second) {
+            self.scope.push((var2, second));
+        }
+        // A condition that fails does not end it.
+        let goes_on = !matches!(self.failing(&fold.condition)?, Ok(Val::Bool(false)));
+        if goes_on {
+            self.scope[accu].1 = self.failing(&fold.step)?;
+        }
+        self.scope.truncate(inside);
+        Ok(goes_on)
+    }
+
+    fn call(
+        &mut self,
+        expr: &'a Expr,
+        function: &'a str,
+        target: Option<&'a Expr>,
+        args: &'a [Expr],
+    ) -> Outcome<Val<'a>> {
         match (function, args) {
             ("_&&_", [first, second]) => return self.logical(first, second, false),
             ("_||_", [first, second]) => return self.logical(first, second, true),
@@ -227,6 +259,10 @@ impl<'a> Eval<'a, '_> {
             [one] => one,
             _ => "",
         };
+        if overload == "in_list" && args.get(1).is_some_and(|list| self.checked.is_constant(list)) {
+            // The API server looks it up in a set made beforehand.
+            return result;
+        }
         let cost = cost(function, overload, &values, result.as_ref().ok());
         self.meter.charge(cost)?;
         result
@@ -240,7 +276,7 @@ impl<'a> Eval<'a, '_> {
         }
         self.meter.charge(2)?;
         let accu = self.scope.iter_mut().rev().find(|(name, _)| *name == ACCUMULATOR);
-        let accu = accu.map(|(_, value)| std::mem::replace(value, Val::Null)).unwrap_or(Val::Null);
+        let accu = accu.map_or(Ok(Val::Null), |(_, value)| std::mem::replace(value, Ok(Val::Null)))?;
         match (accu, values.as_slice()) {
             (Val::List(mut list), [Val::List(items)]) => {
                 for item in items.iter() {
@@ -248,7 +284,9 @@ impl<'a> Eval<'a, '_> {
                 }
                 Ok(Val::List(list))
             }
-            (Val::Map(map), [name, value]) => map.insert(name.clone(), value.clone(), self.meter).map(Val::Map),
+            (Val::Map(map), [name, value]) => {
+                map.insert(name.clone(), value.clone(), self.meter).map(Val::Map)
+            }
             (Val::Map(mut map), [Val::Map(entries)]) => {
                 for name in entries.keys() {
                     if let Some(value) = entries.find(&name)? {
@@ -274,9 +312,8 @@ impl<'a> Eval<'a, '_> {
         let right = self.expr(second);
         match (&left, &right) {
             (_, Ok(Val::Bool(value))) if *value == decisive => right,
-            (_, Err(Fault::Cost)) => right,
+            (Ok(Val::Bool(_)), Ok(Val::Bool(_)) | Err(_)) | (_, Err(Fault::Cost)) => right,
             (Err(_), _) => left,
-            (Ok(Val::Bool(_)), Ok(Val::Bool(_)) | Err(_)) => right,
             _ => Err(Fault::no_such_overload()),
         }
     }
@@ -296,7 +333,9 @@ impl<'a> Eval<'a, '_> {
     fn before(&mut self, function: &str, values: &[Val<'_>]) -> Outcome<()> {
         match (function, values) {
             ("distinct", [list]) => self.meter.work(saturate(list.size().saturating_mul(list.size()))),
-            ("sort" | "@sortByAssociatedKeys", [list, ..]) => self.meter.work(saturate(list.size().saturating_mul(20))),
+            ("sort" | "@sortByAssociatedKeys", [list, ..]) => {
+                self.meter.work(saturate(list.size().saturating_mul(20)))
+            }
             ("sets.contains" | "sets.intersects" | "sets.equivalent", [first, second]) => {
                 self.meter.work(saturate(first.size().saturating_mul(second.size())))
             }
@@ -349,646 +388,78 @@ fn constant(literal: &Literal) -> Val<'_> {
 fn find<'a>(value: &Val<'a>, field: &str) -> Outcome<Option<Val<'a>>> {
     match value {
         Val::Map(map) => map.find(&Val::text(field)),
-        other => Err(Fault::error(format!("unsupported index type '{}' in attribute '{field}'", other.type_name()))),
+        other => Err(Fault::error(format!(
+            "unsupported index type '{}' in attribute '{field}'",
+            other.type_name()
+        ))),
     }
 }
 
-/// What a call costs, once its result is there.
-#[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss, clippy::cast_sign_loss)]
-fn cost(function: &str, overload: &str, args: &[Val<'_>], result: Option<&Val<'_>>) -> u64 {
-    let size = |index: usize| args.get(index).map_or(1, Val::size);
-    let part = |size: u64, factor: f64| (size as f64 * factor).ceil() as u64;
-    let text = |index: usize| part(size(index), 0.1);
-    let list = |factor: f64, size: u64| (size as f64 * factor) as u64 + 11;
-    match (function, args.first()) {
-        ("isSorted" | "sum" | "max" | "min" | "indexOf" | "lastIndexOf", Some(first)) => traversal(first),
-        ("url" | "lowerAscii" | "upperAscii" | "substring" | "trim" | "cidr" | "isIP" | "isCIDR", Some(_)) => text(0),
-        ("quantity" | "isQuantity" | "semver" | "isSemver", Some(_)) => text(0),
-        ("replace" | "split" | "ip.isCanonical", Some(_)) => part(size(0), 0.2),
-        ("join", _) => part(result.map_or(0, Val::size), 0.2),
-        ("find" | "findAll", Some(_)) => part(size(0) + 1, 0.1).saturating_mul(part(size(1), 0.25)),
-        ("matches", Some(_)) => part(size(0) + 1, 0.1).saturating_mul(part(size(1), 0.25)),
-        ("ip", Some(Val::Text(_))) => text(0),
-        ("containsIP", Some(_)) => part(size(0) * 2, 0.1) + if matches!(args.get(1), Some(Val::Text(_))) { text(1) } else { 0 },
-        ("containsCIDR", Some(_)) => {
-            part(size(0) * 2, 0.1) + text(0) + 1 + if matches!(args.get(1), Some(Val::Text(_))) { text(1) } else { 0 }
-        }
-        ("validate", Some(Val::Format(format))) => part(size(1) + 1, 0.1).saturating_mul(part(format.regex_size, 0.25)),
-        ("_==_", Some(Val::Quantity(_) | Val::Ip(_) | Val::Cidr(_) | Val::Format(_) | Val::Url(_) | Val::Semver(_))) => 1,
-        ("_==_" | "_!=_", Some(_)) => part(size(0).min(size(1)), 0.1),
-        ("_<_" | "_<=_" | "_>_" | "_>=_", Some(Val::Text(_) | Val::Bytes(_))) => part(size(0).min(size(1)), 0.1),
-        ("startsWith" | "endsWith" | "strings.quote" | "format", Some(_)) => text(0),
-        ("@in", Some(_)) if matches!(args.get(1), Some(Val::List(_))) => size(1),
-        ("_+_", Some(Val::Text(_) | Val::Bytes(_))) => part(size(0) + size(1), 0.1),
-        ("contains", Some(_)) => text(0).saturating_mul(text(1)),
-        ("slice" | "reverse" | "lists.range", Some(_)) => list(1.0, result.map_or(0, Val::size)),
-        ("flatten", Some(_)) => match args.get(1) {
-            Some(Val::Int(depth)) => list(*depth as f64, size(0)),
-            _ => list(1.0, size(0)),
-        },
-        ("distinct" | "sort", Some(first)) => self_compare(first),
-        ("@sortByAssociatedKeys", Some(_)) => args.get(1).map_or(1, self_compare),
-        ("sets.contains" | "sets.intersects", Some(_)) => size(0).saturating_mul(size(1)).saturating_add(1),
-        ("sets.equivalent", Some(_)) => size(0).saturating_mul(size(1)).saturating_mul(2).saturating_add(1),
-        _ if matches!(overload, "string_to_bytes" | "bytes_to_string") => text(0),
-        _ => 1,
-    }
-}
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
 
-#[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss, clippy::cast_sign_loss)]
-fn self_compare(list: &Val<'_>) -> u64 {
-    let size = list.size();
-    let of_text = matches!(list, Val::List(list) if matches!(list.get(0), Some(Ok(Val::Text(_) | Val::Bytes(_)))));
-    let factor = if of_text { 2.1 } else { 2.0 };
-    (size.saturating_mul(size) as f64 * factor) as u64 + 11
-}
+    use rstest::rstest;
+    use serde_json::json;
 
-#[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss, clippy::cast_sign_loss)]
-fn traversal(value: &Val<'_>) -> u64 {
-    match value {
-        Val::Text(text) => (text.len() as f64 * 0.1) as u64,
-        Val::Bytes(bytes) => (bytes.len() as f64 * 0.1) as u64,
-        Val::List(list) => list.iter().map(|item| item.map_or(1, |item| traversal(&item))).sum(),
-        Val::Map(map) => {
-            let entry = |key: Val<'_>| traversal(&key) + map.find(&key).ok().flatten().map_or(1, |value| traversal(&value));
-            map.keys().into_iter().map(entry).sum()
-        }
-        _ => 1,
-    }
-}
+    use super::*;
+    use crate::cel::decl::decl;
+    use crate::cel::syntax::{Env, parse};
+    use crate::cel::value::from_json;
+    use crate::parse as schema;
 
-/// Every function that has all its arguments.
-fn apply<'a>(function: &str, args: &[Val<'a>], meter: &mut Meter) -> Outcome<Val<'a>> {
-    let found = operators(function, args, meter)
-        .or_else(|| conversions(function, args))
-        .or_else(|| texts(function, args, meter))
-        .or_else(|| lists(function, args, meter))
-        .or_else(|| times(function, args))
-        .or_else(|| optionals(function, args))
-        .or_else(|| kubernetes(function, args));
-    found.unwrap_or_else(|| Err(Fault::no_such_overload()))
-}
-
-type Applied<'a> = Option<Outcome<Val<'a>>>;
-
-fn overflow(kind: &str) -> Fault {
-    Fault::error(format!("{kind} overflow"))
-}
-
-fn operators<'a>(function: &str, args: &[Val<'a>], meter: &mut Meter) -> Applied<'a> {
-    Some(match (function, args) {
-        ("_==_", [first, second]) => equal(first, second, meter).map(Val::Bool),
-        ("_!=_", [first, second]) => equal(first, second, meter).map(|equal| Val::Bool(!equal)),
-        ("_<_" | "_<=_" | "_>_" | "_>=_", [first, second]) => compare(first, second).map(|ordering| {
-            Val::Bool(ordering.is_some_and(|ordering| match function {
-                "_<_" => ordering.is_lt(),
-                "_<=_" => ordering.is_le(),
-                "_>_" => ordering.is_gt(),
-                _ => ordering.is_ge(),
-            }))
-        }),
-        ("!_", [Val::Bool(value)]) => Ok(Val::Bool(!value)),
-        ("_[_]" | "_[?_]", [container, index]) => index_of(function, container, index),
-        ("@in", [item, Val::List(list)]) => contains(list, item, meter).map(Val::Bool),
-        ("@in", [key, Val::Map(map)]) => map.find(key).map(|found| Val::Bool(found.is_some())),
-        ("_+_", [Val::List(first), Val::List(second)]) => first.concat(second, meter).map(Val::List),
-        ("_+_", [Val::Text(first), Val::Text(second)]) => {
-            if first.len() + second.len() > MAX_TEXT { Err(Fault::Cost) } else { Ok(Val::text(format!("{}{}", &**first, &**second))) }
-        }
-        ("_+_", [Val::Bytes(first), Val::Bytes(second)]) => Ok(Val::Bytes(Rc::new([first.as_slice(), second].concat()))),
-        ("cel.@mapInsert", [Val::Map(map), name, value]) => {
-            map.clone().insert(name.clone(), value.clone(), meter).map(Val::Map)
-        }
-        ("dyn", [value]) => Ok(value.clone()),
-        ("type", [value]) => Ok(Val::Type(value.type_name().into())),
-        ("size", [value @ (Val::Text(_) | Val::Bytes(_) | Val::List(_) | Val::Map(_))]) => {
-            Ok(Val::Int(i64::try_from(value.size()).unwrap_or(i64::MAX)))
-        }
-        _ => return arithmetic(function, args),
-    })
-}
-
-fn arithmetic<'a>(function: &str, args: &[Val<'a>]) -> Applied<'a> {
-    let int = |value: Option<i64>| value.map(Val::Int).ok_or_else(|| overflow("integer"));
-    let uint = |value: Option<u64>| value.map(Val::Uint).ok_or_else(|| overflow("unsigned integer"));
-    let duration = |value: Option<i64>| value.map(Val::Duration).ok_or_else(|| overflow("duration"));
-    let moment = |value: Option<Moment>| value.map(Val::Timestamp).ok_or_else(|| overflow("timestamp"));
-    Some(match (function, args) {
-        ("_/_", [Val::Int(_), Val::Int(0)] | [Val::Uint(_), Val::Uint(0)]) => Err(Fault::error("division by zero")),
-        ("_%_", [Val::Int(_), Val::Int(0)] | [Val::Uint(_), Val::Uint(0)]) => Err(Fault::error("modulus by zero")),
-        ("_+_", [Val::Int(a), Val::Int(b)]) => int(a.checked_add(*b)),
-        ("_-_", [Val::Int(a), Val::Int(b)]) => int(a.checked_sub(*b)),
-        ("_*_", [Val::Int(a), Val::Int(b)]) => int(a.checked_mul(*b)),
-        ("_/_", [Val::Int(a), Val::Int(b)]) => int(a.checked_div(*b)),
-        ("_%_", [Val::Int(a), Val::Int(b)]) => int(a.checked_rem(*b)),
-        ("-_", [Val::Int(a)]) => int(a.checked_neg()),
-        ("_+_", [Val::Uint(a), Val::Uint(b)]) => uint(a.checked_add(*b)),
-        ("_-_", [Val::Uint(a), Val::Uint(b)]) => uint(a.checked_sub(*b)),
-        ("_*_", [Val::Uint(a), Val::Uint(b)]) => uint(a.checked_mul(*b)),
-        ("_/_", [Val::Uint(a), Val::Uint(b)]) => uint(a.checked_div(*b)),
-        ("_%_", [Val::Uint(a), Val::Uint(b)]) => uint(a.checked_rem(*b)),
-        ("_+_", [Val::Double(a), Val::Double(b)]) => Ok(Val::Double(a + b)),
-        ("_-_", [Val::Double(a), Val::Double(b)]) => Ok(Val::Double(a - b)),
-        ("_*_", [Val::Double(a), Val::Double(b)]) => Ok(Val::Double(a * b)),
-        ("_/_", [Val::Double(a), Val::Double(b)]) => Ok(Val::Double(a / b)),
-        ("-_", [Val::Double(a)]) => Ok(Val::Double(-a)),
-        ("_+_", [Val::Duration(a), Val::Duration(b)]) => duration(a.checked_add(*b)),
-        ("_-_", [Val::Duration(a), Val::Duration(b)]) => duration(a.checked_sub(*b)),
-        ("_+_", [Val::Timestamp(a), Val::Duration(b)] | [Val::Duration(b), Val::Timestamp(a)]) => moment(a.plus(*b)),
-        ("_-_", [Val::Timestamp(a), Val::Duration(b)]) => moment(b.checked_neg().and_then(|b| a.plus(b))),
-        ("_-_", [Val::Timestamp(a), Val::Timestamp(b)]) => {
-            duration(i64::try_from(a.nanoseconds() - b.nanoseconds()).ok())
-        }
-        _ => return None,
-    })
-}
-
-/// `container[index]`, `container[?index]`, and both through an optional.
-#[allow(clippy::cast_possible_truncation, clippy::float_cmp)]
-fn index_of<'a>(function: &str, container: &Val<'a>, index: &Val<'_>) -> Outcome<Val<'a>> {
-    let optional = function == "_[?_]" || matches!(container, Val::Optional(_));
-    let found = match container {
-        Val::Optional(None) => Ok(None),
-        Val::Optional(Some(inner)) => lookup(inner, index),
-        other => lookup(other, index),
-    }?;
-    match found {
-        found if optional => Ok(Val::Optional(found.map(Rc::new))),
-        Some(found) => Ok(found),
-        None if matches!(container, Val::List(_)) => Err(Fault::error(format!("index out of bounds: {}", show(index)))),
-        None => Err(Fault::error(format!("no such key: {}", show(index)))),
-    }
-}
-
-#[allow(clippy::cast_possible_truncation, clippy::float_cmp)]
-fn lookup<'a>(container: &Val<'a>, index: &Val<'_>) -> Outcome<Option<Val<'a>>> {
-    match (container, index) {
-        (Val::List(list), index) => {
-            let place = match index {
-                Val::Int(index) => usize::try_from(*index).ok(),
-                Val::Uint(index) => usize::try_from(*index).ok(),
-                Val::Double(index) if index.trunc() == *index => usize::try_from(*index as i64).ok(),
-                _ => return Err(Fault::error(format!("unsupported index value: {}", show(index)))),
-            };
-            place.and_then(|place| list.get(place)).transpose()
-        }
-        (Val::Map(map), index) => map.find(index),
-        _ => Err(Fault::no_such_overload()),
-    }
-}
-
-fn contains(list: &List<'_>, item: &Val<'_>, meter: &mut Meter) -> Outcome<bool> {
-    let mut failed = None;
-    for known in list.iter() {
-        match known.and_then(|known| equal(&known, item, meter)) {
-            Ok(true) => return Ok(true),
-            Ok(false) => {}
-            Err(Fault::Cost) => return Err(Fault::Cost),
-            Err(fault) => drop(failed.get_or_insert(fault)),
-        }
-    }
-    failed.map_or(Ok(false), Err)
-}
-
-#[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss, clippy::cast_sign_loss)]
-fn conversions<'a>(function: &str, args: &[Val<'a>]) -> Applied<'a> {
-    let [arg] = args else { return None };
-    let wrong = |to: &str| Fault::error(format!("type conversion error from '{}' to '{to}'", arg.type_name()));
-    let range = || Fault::error("range error converting to int");
-    Some(match (function, arg) {
-        ("bool", Val::Bool(_)) | ("int", Val::Int(_)) | ("uint", Val::Uint(_)) | ("double", Val::Double(_))
-        | ("string", Val::Text(_)) | ("bytes", Val::Bytes(_)) | ("duration", Val::Duration(_))
-        | ("timestamp", Val::Timestamp(_)) => Ok(arg.clone()),
-        ("bool", Val::Text(text)) => match &**text {
-            "1" | "t" | "T" | "TRUE" | "true" | "True" => Ok(Val::Bool(true)),
-            "0" | "f" | "F" | "FALSE" | "false" | "False" => Ok(Val::Bool(false)),
-            _ => Err(wrong("bool")),
-        },
-        ("int", Val::Uint(value)) => i64::try_from(*value).map(Val::Int).map_err(|_| overflow("integer")),
-        ("int", Val::Double(value)) if value.abs() < 9.223_372_036_854_775_8e18 => Ok(Val::Int(*value as i64)),
-        ("int", Val::Double(_)) => Err(overflow("integer")),
-        ("int", Val::Text(text)) => text.parse().map(Val::Int).map_err(|_| wrong("int")),
-        ("int", Val::Timestamp(moment)) => Ok(Val::Int(moment.seconds)),
-        ("int", Val::Duration(nanos)) => Ok(Val::Int(*nanos)),
-        ("uint", Val::Int(value)) => u64::try_from(*value).map(Val::Uint).map_err(|_| overflow("unsigned integer")),
-        ("uint", Val::Double(value)) if (0.0..1.844_674_407_370_955_2e19).contains(value) => Ok(Val::Uint(*value as u64)),
-        ("uint", Val::Double(_)) => Err(overflow("unsigned integer")),
-        ("uint", Val::Text(text)) => text.parse().map(Val::Uint).map_err(|_| wrong("uint")),
-        ("double", Val::Int(value)) => Ok(Val::Double(*value as f64)),
-        ("double", Val::Uint(value)) => Ok(Val::Double(*value as f64)),
-        ("double", Val::Text(text)) => text.parse().map(Val::Double).map_err(|_| wrong("double")),
-        ("string", Val::Bool(_) | Val::Int(_) | Val::Uint(_) | Val::Double(_)) => Ok(Val::text(show(arg))),
-        ("string", Val::Bytes(bytes)) => match std::str::from_utf8(bytes) {
-            Ok(text) => Ok(Val::text(text)),
-            Err(_) => Err(Fault::error("invalid UTF-8 in bytes, cannot convert to string")),
-        },
-        ("string", Val::Duration(nanos)) => Ok(Val::text(strings::duration(*nanos))),
-        ("string", Val::Timestamp(moment)) => Ok(Val::text(moment.text())),
-        ("string", Val::Ip(address)) => Ok(Val::text(address.to_string())),
-        ("string", Val::Cidr(cidr)) => Ok(Val::text(format!("{}/{}", cidr.address, cidr.bits))),
-        ("bytes", Val::Text(text)) => Ok(Val::Bytes(Rc::new(text.as_bytes().to_vec()))),
-        ("duration", Val::Text(text)) => go_duration(text).map(Val::Duration).ok_or_else(|| wrong("google.protobuf.Duration")),
-        ("duration", Val::Int(nanos)) => Ok(Val::Duration(*nanos)),
-        ("timestamp", Val::Text(text)) => time::parse(text).map(Val::Timestamp).ok_or_else(|| wrong("google.protobuf.Timestamp")),
-        ("timestamp", Val::Int(seconds)) => Moment::new(*seconds, 0).map(Val::Timestamp).ok_or_else(range),
-        _ => return None,
-    })
-}
-
-fn texts<'a>(function: &str, args: &[Val<'a>], meter: &mut Meter) -> Applied<'a> {
-    let int = |value: Outcome<i64>| value.map(Val::Int);
-    let text = |value: Outcome<String>| value.map(Val::text);
-    let list = |items: Vec<String>| Ok(Val::List(List::own(items.into_iter().map(Val::text).collect())));
-    Some(match (function, args) {
-        ("contains", [Val::Text(a), Val::Text(b)]) => Ok(Val::Bool(a.contains(&**b))),
-        ("startsWith", [Val::Text(a), Val::Text(b)]) => Ok(Val::Bool(a.starts_with(&**b))),
-        ("endsWith", [Val::Text(a), Val::Text(b)]) => Ok(Val::Bool(a.ends_with(&**b))),
-        ("matches", [Val::Text(a), Val::Text(b)]) => pattern(b, meter).map(|regex| Val::Bool(regex.is_match(a))),
-        ("find", [Val::Text(a), Val::Text(b)]) => pattern(b, meter).map_err(illegal).map(|regex| {
-            Val::text(regex.find(a).map(|found| found.as_str()).unwrap_or_default())
-        }),
-        ("findAll", [Val::Text(a), Val::Text(b), rest @ ..]) => match pattern(b, meter).map_err(illegal) {
-            Ok(regex) => {
-                let most = match rest {
-                    [Val::Int(most)] => usize::try_from(*most).unwrap_or(usize::MAX),
-                    _ => usize::MAX,
-                };
-                list(regex.find_iter(a).take(most).map(|found| found.as_str().to_owned()).collect())
-            }
-            Err(fault) => Err(fault),
-        },
-        ("charAt", [Val::Text(a), Val::Int(index)]) => text(strings::char_at(a, *index)),
-        ("indexOf", [Val::Text(a), Val::Text(b)]) => int(strings::index_of(a, b, 0)),
-        ("indexOf", [Val::Text(a), Val::Text(b), Val::Int(from)]) => int(strings::index_of(a, b, *from)),
-        ("lastIndexOf", [Val::Text(a), Val::Text(b)]) => int(strings::last_index_of(a, b, None)),
-        ("lastIndexOf", [Val::Text(a), Val::Text(b), Val::Int(from)]) => int(strings::last_index_of(a, b, Some(*from))),
-        ("lowerAscii", [Val::Text(a)]) => Ok(Val::text(a.to_ascii_lowercase())),
-        ("upperAscii", [Val::Text(a)]) => Ok(Val::text(a.to_ascii_uppercase())),
-        ("trim", [Val::Text(a)]) => Ok(Val::text(a.trim())),
-        ("replace", [Val::Text(a), Val::Text(b), Val::Text(c)]) => Ok(Val::text(strings::replace(a, b, c, -1))),
-        ("replace", [Val::Text(a), Val::Text(b), Val::Text(c), Val::Int(times)]) => Ok(Val::text(strings::replace(a, b, c, *times))),
-        ("split", [Val::Text(a), Val::Text(b)]) => list(strings::split(a, b, -1)),
-        ("split", [Val::Text(a), Val::Text(b), Val::Int(times)]) => list(strings::split(a, b, *times)),
-        ("substring", [Val::Text(a), Val::Int(start)]) => text(strings::substring(a, *start, None)),
-        ("substring", [Val::Text(a), Val::Int(start), Val::Int(end)]) => text(strings::substring(a, *start, Some(*end))),
-        ("strings.quote", [Val::Text(a)]) => Ok(Val::text(strings::quote(a))),
-        ("format", [Val::Text(a), Val::List(list)]) => list.iter().collect::<Outcome<Vec<_>>>().and_then(|args| text(strings::format(a, &args))),
-        ("join", [Val::List(items)]) => text(join(items, "")),
-        ("join", [Val::List(items), Val::Text(separator)]) => text(join(items, separator)),
-        _ => return None,
-    })
-}
-
-fn illegal(fault: Fault) -> Fault {
-    match fault {
-        Fault::Error(why) => Fault::error(format!("Illegal regex: {why}")),
-        Fault::Cost => Fault::Cost,
-    }
-}
-
-fn join(items: &List<'_>, separator: &str) -> Outcome<String> {
-    let mut out = Vec::with_capacity(items.len());
-    for item in items.iter() {
-        match item? {
-            Val::Text(text) => out.push(text),
-            other => return Err(Fault::error(format!("join: invalid input: {}", show(&other)))),
-        }
-    }
-    Ok(out.iter().map(|text| &**text).collect::<Vec<_>>().join(separator))
-}
-
-fn lists<'a>(function: &str, args: &[Val<'a>], meter: &mut Meter) -> Applied<'a> {
-    let own = |items: Vec<Val<'a>>| Val::List(List::own(items));
-    Some(match (function, args) {
-        ("lists.range", [Val::Int(length)]) => Ok(own((0..(*length).max(0)).map(Val::Int).collect())),
-        ("isSorted", [Val::List(list)]) => is_sorted(list).map(Val::Bool),
-        ("sum", [Val::List(list)]) => sum(list),
-        ("max" | "min", [Val::List(list)]) => extreme(function, list),
-        ("indexOf", [Val::List(list), item]) => position(list, item, false, meter),
-        ("lastIndexOf", [Val::List(list), item]) => position(list, item, true, meter),
-        ("slice", [Val::List(list), Val::Int(start), Val::Int(end)]) => slice(list, *start, *end).map(own),
-        ("flatten", [Val::List(list)]) => flatten(list, 1, meter).map(own),
-        ("flatten", [Val::List(list), Val::Int(depth)]) => match depth {
-            ..0 => Err(Fault::error("level must be non-negative")),
-            depth => flatten(list, *depth, meter).map(own),
-        },
-        ("sort", [Val::List(list)]) => sort(list, list).map(own),
-        ("@sortByAssociatedKeys", [Val::List(list), Val::List(keys)]) => sort(list, keys).map(own),
-        ("reverse", [Val::List(list)]) => list.iter().collect::<Outcome<Vec<_>>>().map(|items| own(items.into_iter().rev().collect())),
-        ("distinct", [Val::List(list)]) => distinct(list, meter).map(own),
-        ("first", [Val::List(list)]) => list.get(0).transpose().map(|found| Val::Optional(found.map(Rc::new))),
-        ("last", [Val::List(list)]) => {
-            let last = list.len().checked_sub(1).and_then(|last| list.get(last));
-            last.transpose().map(|found| Val::Optional(found.map(Rc::new)))
-        }
-        ("sets.contains", [Val::List(list), Val::List(sub)]) => all_in(sub, list, meter).map(Val::Bool),
-        ("sets.equivalent", [Val::List(a), Val::List(b)]) => match all_in(b, a, meter) {
-            Ok(true) => all_in(a, b, meter).map(Val::Bool),
-            other => other.map(Val::Bool),
-        },
-        ("sets.intersects", [Val::List(a), Val::List(b)]) => intersects(a, b, meter).map(Val::Bool),
-        _ => return None,
-    })
-}
-
-fn all_in(sub: &List<'_>, list: &List<'_>, meter: &mut Meter) -> Outcome<bool> {
-    for item in sub.iter() {
-        if !contains(list, &item?, meter)? {
-            return Ok(false);
-        }
-    }
-    Ok(true)
-}
-
-fn intersects(first: &List<'_>, second: &List<'_>, meter: &mut Meter) -> Outcome<bool> {
-    for item in first.iter() {
-        if contains(second, &item?, meter)? {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
-fn is_sorted(list: &List<'_>) -> Outcome<bool> {
-    let mut previous: Option<Val<'_>> = None;
-    for item in list.iter() {
-        let item = item?;
-        if let Some(previous) = &previous
-            && compare(previous, &item)?.is_some_and(std::cmp::Ordering::is_gt)
-        {
-            return Ok(false);
-        }
-        previous = Some(item);
-    }
-    Ok(true)
-}
-
-fn sum<'a>(list: &List<'a>) -> Outcome<Val<'a>> {
-    let mut total: Option<Val<'a>> = None;
-    for item in list.iter() {
-        let item = item?;
-        total = Some(match total {
-            None => item,
-            Some(total) => arithmetic("_+_", &[total, item]).unwrap_or_else(|| Err(Fault::no_such_overload()))?,
+    /// Runs an expression that no estimate has let through.
+    fn evaluate(source: &str) -> Result<bool, Fault> {
+        let (node, _) = schema::parse(
+            &json!({"type": "object", "properties": {
+                "n": {"type": "array", "items": {"type": "integer"}},
+                "s": {"type": "array", "items": {"type": "string"}},
+                "t": {"type": "string"},
+            }}),
+            "",
+        );
+        let own = decl(&node, false, "self").unwrap().cel_type();
+        let checked = check::check(parse(source, Env::ALL).unwrap(), Env::ALL, &[("self", own)]).unwrap();
+        let value = json!({
+            "n": (0..5000).collect::<Vec<_>>(),
+            "s": (0..5000).map(|index| format!("(a{{{index}}}|b)*c")).collect::<Vec<_>>(),
+            "t": "ab".repeat(100_000),
         });
-    }
-    Ok(total.unwrap_or(Val::Int(0)))
-}
-
-fn extreme<'a>(function: &str, list: &List<'a>) -> Outcome<Val<'a>> {
-    let mut best: Option<Val<'a>> = None;
-    for item in list.iter() {
-        let item = item?;
-        let better = match &best {
-            None => true,
-            Some(best) => compare(best, &item)?.is_some_and(|ordering| if function == "min" { ordering.is_gt() } else { ordering.is_lt() }),
-        };
-        if better {
-            best = Some(item);
+        let mut meter = Meter::new(1_000_000);
+        let value = from_json(&value, &node, false)?;
+        match run(&checked, vec![("self", value)], &mut meter)? {
+            Val::Bool(value) => Ok(value),
+            _ => Err(Fault::no_such_overload()),
         }
     }
-    best.ok_or_else(|| Fault::error(format!("{function} called on empty list")))
-}
 
-fn position<'a>(list: &List<'_>, item: &Val<'_>, last: bool, meter: &mut Meter) -> Outcome<Val<'a>> {
-    let mut found = -1;
-    for (index, known) in (0i64..).zip(list.iter()) {
-        if equal(&known?, item, meter)? {
-            found = index;
-            if !last {
-                break;
-            }
-        }
+    #[rstest]
+    #[case::nested_loops("self.n.all(x, self.n.all(y, x + y >= 0))")]
+    #[case::comparing_large_values("self.n.all(x, self == self)")]
+    #[case::doubling_lists(
+        "optional.of(self.n).optMap(a, a + a).optMap(a, a + a).optMap(a, a + a).optMap(a, a + a).optMap(a, a + a).optMap(a, a + a).optMap(a, a + a).optMap(a, a + a).optMap(a, a + a).optMap(a, a + a).optMap(a, a + a).optMap(a, a + a).optMap(a, a + a).optMap(a, a + a).value().size() > 0"
+    )]
+    #[case::doubling_text(
+        "self.n.map(x, self.t).map(t, t + t + t + t + t + t + t + t + t + t + t + t + t + t + t + t).size() > 0"
+    )]
+    #[case::replacing_nothing("self.t.replace('', self.t).size() > 0")]
+    #[case::joining("self.n.map(x, self.t).join(self.t).size() > 0")]
+    #[case::many_patterns("self.s.all(p, !'x'.matches(p))")]
+    #[case::endless_range("lists.range(9223372036854775807).size() > 0")]
+    #[case::distinct("self.n.distinct().size() > 0")]
+    #[case::sets("sets.equivalent(self.n, self.n)")]
+    #[case::searching("self.n.all(x, x in self.n)")]
+    #[case::splitting("self.n.all(x, self.t.split('').size() > 0)")]
+    #[case::maps("self.n.all(x, self.n.transformMap(i, v, v).size() > 0)")]
+    #[case::sorting("self.n.all(x, self.n.sort().size() > 0)")]
+    fn bombs_run_out_of_budget(#[case] source: &str) {
+        let start = Instant::now();
+        assert_eq!(evaluate(source), Err(Fault::Cost));
+        assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
     }
-    Ok(Val::Int(found))
-}
 
-fn slice<'a>(list: &List<'a>, start: i64, end: i64) -> Outcome<Vec<Val<'a>>> {
-    let wrong = |why: &str| Err(Fault::error(format!("cannot slice({start}, {end}), {why}")));
-    let (Ok(from), Ok(to)) = (usize::try_from(start), usize::try_from(end)) else {
-        return wrong("negative indexes not supported");
-    };
-    if from > to {
-        return wrong("start index must be less than or equal to end index");
+    #[test]
+    fn text_of_a_format_is_bounded() {
+        assert!(matches!(evaluate("'%.99999999f'.format([1.0]).size() > 0"), Err(Fault::Error(_))));
     }
-    if to > list.len() {
-        return wrong(&format!("list is length {}", list.len()));
-    }
-    (from..to).filter_map(|index| list.get(index)).collect()
-}
-
-fn flatten<'a>(list: &List<'a>, depth: i64, meter: &mut Meter) -> Outcome<Vec<Val<'a>>> {
-    meter.work(list.len())?;
-    let mut out = Vec::new();
-    for item in list.iter() {
-        match item? {
-            Val::List(nested) if depth > 0 => out.extend(flatten(&nested, depth - 1, meter)?),
-            item => out.push(item),
-        }
-    }
-    Ok(out)
-}
-
-fn sort<'a>(list: &List<'a>, keys: &List<'_>) -> Outcome<Vec<Val<'a>>> {
-    if list.len() != keys.len() {
-        return Err(Fault::error(format!(
-            "@sortByAssociatedKeys() expected a list of the same size as the associated keys list, but got {} and {} elements respectively",
-            list.len(),
-            keys.len()
-        )));
-    }
-    let items: Vec<_> = list.iter().collect::<Outcome<_>>()?;
-    let keys: Vec<_> = keys.iter().collect::<Outcome<_>>()?;
-    if let Some(first) = keys.first() {
-        if keys.iter().any(|key| key.type_name() != first.type_name()) {
-            return Err(Fault::error("list elements must have the same type"));
-        }
-        compare(first, first).map_err(|_| Fault::error("list elements must be comparable"))?;
-    }
-    let mut order: Vec<usize> = (0..items.len()).collect();
-    order.sort_by(|a, b| compare(&keys[*a], &keys[*b]).ok().flatten().unwrap_or(std::cmp::Ordering::Equal));
-    Ok(order.into_iter().map(|index| items[index].clone()).collect())
-}
-
-fn distinct<'a>(list: &List<'a>, meter: &mut Meter) -> Outcome<Vec<Val<'a>>> {
-    let mut out: Vec<Val<'a>> = Vec::new();
-    'items: for item in list.iter() {
-        let item = item?;
-        for known in &out {
-            if equal(&item, known, meter)? {
-                continue 'items;
-            }
-        }
-        out.push(item);
-    }
-    Ok(out)
-}
-
-fn times<'a>(function: &str, args: &[Val<'a>]) -> Applied<'a> {
-    let int = |value: i64| Some(Ok(Val::Int(value)));
-    if let [Val::Duration(nanos)] = args {
-        return match function {
-            "getHours" => int(nanos / 3_600_000_000_000),
-            "getMinutes" => int(nanos / 60_000_000_000),
-            "getSeconds" => int(nanos / 1_000_000_000),
-            "getMilliseconds" => int(nanos / 1_000_000),
-            _ => None,
-        };
-    }
-    let (moment, zone) = match args {
-        [Val::Timestamp(moment)] => (moment, Some(0)),
-        [Val::Timestamp(moment), Val::Text(zone)] => (moment, time::zone(zone)),
-        _ => return None,
-    };
-    let Some(zone) = zone else {
-        return Some(Err(Fault::error("unknown time zone: only UTC and offsets such as +02:00 are supported")));
-    };
-    let at = moment.calendar(zone);
-    int(match function {
-        "getFullYear" => at.year,
-        "getMonth" => at.month - 1,
-        "getDayOfYear" => at.day_of_year,
-        "getDayOfMonth" => at.day - 1,
-        "getDate" => at.day,
-        "getDayOfWeek" => at.day_of_week,
-        "getHours" => at.hour,
-        "getMinutes" => at.minute,
-        "getSeconds" => at.second,
-        "getMilliseconds" => i64::from(moment.nanos / 1_000_000),
-        _ => return None,
-    })
-}
-
-fn optionals<'a>(function: &str, args: &[Val<'a>]) -> Applied<'a> {
-    Some(match (function, args) {
-        ("optional.none", []) => Ok(Val::Optional(None)),
-        ("optional.of", [value]) => Ok(Val::Optional(Some(Rc::new(value.clone())))),
-        ("optional.ofNonZeroValue", [value]) => Ok(Val::Optional((!value.is_zero()).then(|| Rc::new(value.clone())))),
-        ("hasValue", [Val::Optional(inner)]) => Ok(Val::Bool(inner.is_some())),
-        ("value", [Val::Optional(inner)]) => match inner {
-            Some(inner) => Ok((**inner).clone()),
-            None => Err(Fault::error("optional.none() dereference")),
-        },
-        ("optional.unwrap" | "unwrapOpt", [Val::List(list)]) => {
-            let mut out = Vec::new();
-            for item in list.iter() {
-                match item {
-                    Ok(Val::Optional(inner)) => out.extend(inner.map(|inner| (*inner).clone())),
-                    Ok(other) => return Some(Err(Fault::error(format!("value {} is not optional", show(&other))))),
-                    Err(fault) => return Some(Err(fault)),
-                }
-            }
-            Ok(Val::List(List::own(out)))
-        }
-        _ => return None,
-    })
-}
-
-fn kubernetes<'a>(function: &str, args: &[Val<'a>]) -> Applied<'a> {
-    let failed = |why: String| Fault::Error(why);
-    Some(match (function, args) {
-        ("url", [Val::Text(text)]) => match Url::parse(text) {
-            Ok(url) => Ok(Val::Url(Rc::new(url))),
-            Err(why) => Err(Fault::error(format!(
-                "URL parse error during conversion from string: parse {}: {why}",
-                go::quote(text)
-            ))),
-        },
-        ("isURL", [Val::Text(text)]) => Ok(Val::Bool(Url::parse(text).is_ok())),
-        ("quantity", [Val::Text(text)]) => Quantity::parse(text).map(|found| Val::Quantity(Rc::new(found))).map_err(failed),
-        ("isQuantity", [Val::Text(text)]) => Ok(Val::Bool(Quantity::parse(text).is_ok())),
-        ("ip", [Val::Text(text)]) => net::parse_ip(text).map(Val::Ip).map_err(failed),
-        ("ip", [Val::Cidr(cidr)]) => Ok(Val::Ip(cidr.address)),
-        ("isIP", [Val::Text(text)]) => Ok(Val::Bool(net::parse_ip(text).is_ok())),
-        ("ip.isCanonical", [Val::Text(text)]) => {
-            net::parse_ip(text).map(|address| Val::Bool(address.to_string() == **text)).map_err(failed)
-        }
-        ("family", [Val::Ip(address)]) => Ok(Val::Int(if address.is_ipv4() { 4 } else { 6 })),
-        (test, [Val::Ip(address)]) => return net::test(test, *address).map(|found| Ok(Val::Bool(found))),
-        ("cidr", [Val::Text(text)]) => net::parse_cidr(text).map(Val::Cidr).map_err(failed),
-        ("isCIDR", [Val::Text(text)]) => Ok(Val::Bool(net::parse_cidr(text).is_ok())),
-        ("containsIP", [Val::Cidr(cidr), Val::Ip(address)]) => Ok(Val::Bool(cidr.contains(*address))),
-        ("containsIP", [Val::Cidr(cidr), Val::Text(text)]) => {
-            net::parse_ip(text).map(|address| Val::Bool(cidr.contains(address))).map_err(failed)
-        }
-        ("containsCIDR", [Val::Cidr(cidr), Val::Cidr(other)]) => Ok(Val::Bool(cidr.contains_cidr(*other))),
-        ("containsCIDR", [Val::Cidr(cidr), Val::Text(text)]) => {
-            net::parse_cidr(text).map(|other| Val::Bool(cidr.contains_cidr(other))).map_err(failed)
-        }
-        ("prefixLength", [Val::Cidr(cidr)]) => Ok(Val::Int(cidr.bits.into())),
-        ("masked", [Val::Cidr(cidr)]) => Ok(Val::Cidr(cidr.masked())),
-        ("format.named", [Val::Text(name)]) => {
-            Ok(Val::Optional(formats::named(name).map(|format| Rc::new(Val::Format(format)))))
-        }
-        ("validate", [Val::Format(format), Val::Text(text)]) => {
-            let problems: Vec<_> = format.check(text).into_iter().map(Val::text).collect();
-            Ok(Val::Optional((!problems.is_empty()).then(|| Rc::new(Val::List(List::own(problems))))))
-        }
-        ("semver", [Val::Text(text)] | [Val::Text(text), Val::Bool(false)]) => {
-            Semver::parse(text).map(|found| Val::Semver(Rc::new(found))).map_err(failed)
-        }
-        ("semver", [Val::Text(text), Val::Bool(true)]) => {
-            Semver::parse_tolerant(text).map(|found| Val::Semver(Rc::new(found))).map_err(failed)
-        }
-        ("isSemver", [Val::Text(text)] | [Val::Text(text), Val::Bool(false)]) => Ok(Val::Bool(Semver::parse(text).is_ok())),
-        ("isSemver", [Val::Text(text), Val::Bool(true)]) => Ok(Val::Bool(Semver::parse_tolerant(text).is_ok())),
-        (name, []) => return name.strip_prefix("format.").and_then(formats::named).map(|format| Ok(Val::Format(format))),
-        _ => return urls(function, args).or_else(|| quantities(function, args)).or_else(|| versions(function, args)),
-    })
-}
-
-fn urls<'a>(function: &str, args: &[Val<'a>]) -> Applied<'a> {
-    let [Val::Url(url)] = args else { return None };
-    Some(Ok(match function {
-        "getScheme" => Val::text(url.scheme.as_str()),
-        "getHost" => Val::text(url.host.as_str()),
-        "getHostname" => Val::text(url.hostname()),
-        "getPort" => Val::text(url.port()),
-        "getEscapedPath" => Val::text(url.escaped_path.as_str()),
-        "getQuery" => {
-            let mut entries = Entries::default();
-            for (name, values) in url.query() {
-                let values = values.into_iter().map(Val::text).collect();
-                if let Err(fault) = entries.insert(Val::text(name), Val::List(List::own(values))) {
-                    return Some(Err(fault));
-                }
-            }
-            Val::Map(Map::own(entries))
-        }
-        _ => return None,
-    }))
-}
-
-fn quantities<'a>(function: &str, args: &[Val<'a>]) -> Applied<'a> {
-    let own = |quantity: Quantity| Val::Quantity(Rc::new(quantity));
-    Some(Ok(match (function, args) {
-        ("sign", [Val::Quantity(a)]) => Val::Int(a.sign()),
-        ("isInteger", [Val::Quantity(a)]) => Val::Bool(a.as_int().is_some()),
-        ("asInteger", [Val::Quantity(a)]) => match a.as_int() {
-            Some(int) => Val::Int(int),
-            None => return Some(Err(Fault::error("cannot convert value to integer"))),
-        },
-        ("asApproximateFloat", [Val::Quantity(a)]) => Val::Double(a.as_float()),
-        ("isGreaterThan", [Val::Quantity(a), Val::Quantity(b)]) => Val::Bool(a.compare(b).is_gt()),
-        ("isLessThan", [Val::Quantity(a), Val::Quantity(b)]) => Val::Bool(a.compare(b).is_lt()),
-        ("compareTo", [Val::Quantity(a), Val::Quantity(b)]) => Val::Int(a.compare(b) as i64),
-        ("add", [Val::Quantity(a), Val::Quantity(b)]) => own(a.add(b)),
-        ("add", [Val::Quantity(a), Val::Int(b)]) => own(a.add(&Quantity::of_int(*b))),
-        ("sub", [Val::Quantity(a), Val::Quantity(b)]) => own(a.subtract(b)),
-        ("sub", [Val::Quantity(a), Val::Int(b)]) => own(a.subtract(&Quantity::of_int(*b))),
-        _ => return None,
-    }))
-}
-
-fn versions<'a>(function: &str, args: &[Val<'a>]) -> Applied<'a> {
-    let int = |value: u64| Val::Int(i64::try_from(value).unwrap_or(i64::MAX));
-    Some(Ok(match (function, args) {
-        ("major", [Val::Semver(a)]) => int(a.major),
-        ("minor", [Val::Semver(a)]) => int(a.minor),
-        ("patch", [Val::Semver(a)]) => int(a.patch),
-        ("isGreaterThan", [Val::Semver(a), Val::Semver(b)]) => Val::Bool(a.compare(b).is_gt()),
-        ("isLessThan", [Val::Semver(a), Val::Semver(b)]) => Val::Bool(a.compare(b).is_lt()),
-        ("compareTo", [Val::Semver(a), Val::Semver(b)]) => Val::Int(a.compare(b) as i64),
-        _ => return None,
-    }))
 }

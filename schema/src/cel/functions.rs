@@ -300,7 +300,16 @@ static FUNCTIONS: LazyLock<HashMap<&'static str, Vec<Overload>>> = LazyLock::new
 fn generated() -> String {
     use std::fmt::Write as _;
     let mut out = String::new();
-    let ids = [("bool", "bool"), ("int", "int64"), ("uint", "uint64"), ("double", "double"), ("string", "string"), ("bytes", "bytes"), ("timestamp", "timestamp"), ("duration", "duration")];
+    let ids = [
+        ("bool", "bool"),
+        ("int", "int64"),
+        ("uint", "uint64"),
+        ("double", "double"),
+        ("string", "string"),
+        ("bytes", "bytes"),
+        ("timestamp", "timestamp"),
+        ("duration", "duration"),
+    ];
     for (operator, word) in ORDERINGS {
         for (name, id) in ids {
             let _ = writeln!(out, "0 {word}_{id} {operator}({name}, {name}) bool");
@@ -316,7 +325,10 @@ fn generated() -> String {
         let _ = writeln!(out, "0 list_{id}_max_{id} list({name}).max() {name}");
         let _ = writeln!(out, "0 list_{id}_min_{id} list({name}).min() {name}");
         let _ = writeln!(out, "34 list_{id}_sort list({name}).sort() list({name})");
-        let _ = writeln!(out, "34 list_{id}_sortByAssociatedKeys list(A).@sortByAssociatedKeys(list({name})) list(A)");
+        let _ = writeln!(
+            out,
+            "34 list_{id}_sortByAssociatedKeys list(A).@sortByAssociatedKeys(list({name})) list(A)"
+        );
         if matches!(name, "int" | "uint" | "double" | "duration") {
             let _ = writeln!(out, "0 list_{id}_sum_{id} list({name}).sum() {name}");
         }
@@ -337,7 +349,10 @@ fn parse(line: &'static str) -> Option<(&'static str, Overload)> {
     let (target, name) = receiver(head);
     let mut args: Vec<Sig> = target.into_iter().map(sig).collect();
     args.extend(split(&rest[open + 1..close]).into_iter().map(sig));
-    Some((name, Overload { id, is_member: target.is_some(), since: since.parse().ok()?, args, result: sig(result) }))
+    Some((
+        name,
+        Overload { id, is_member: target.is_some(), since: since.parse().ok()?, args, result: sig(result) },
+    ))
 }
 
 /// The parenthesis that a closing one belongs to. The result may have parentheses of its own, so the
@@ -413,7 +428,7 @@ fn sig(text: &'static str) -> Sig {
         "bytes" => Type::Bytes,
         "duration" => Type::Duration,
         "timestamp" => Type::Timestamp,
-        "type" => Type::Type,
+        "type" => Type::Meta,
         "URL" => Type::Kubernetes(Extra::Url),
         "Quantity" => Type::Kubernetes(Extra::Quantity),
         "IP" => Type::Kubernetes(Extra::Ip),
@@ -434,9 +449,20 @@ pub(crate) fn overloads(name: &str, env: Env) -> Option<impl Iterator<Item = &'s
 /// Types that may be named in an expression.
 pub(crate) fn is_type_name(name: &str, env: Env) -> bool {
     match name {
-        "bool" | "bytes" | "double" | "int" | "list" | "map" | "null_type" | "string" | "type" | "uint" | "dyn"
-        | "google.protobuf.Duration" | "google.protobuf.Timestamp" => true,
-        "kubernetes.URL" => true,
+        "bool"
+        | "bytes"
+        | "double"
+        | "int"
+        | "list"
+        | "map"
+        | "null_type"
+        | "string"
+        | "type"
+        | "uint"
+        | "dyn"
+        | "google.protobuf.Duration"
+        | "google.protobuf.Timestamp"
+        | "kubernetes.URL" => true,
         "optional_type" | "kubernetes.Quantity" => env.minor >= 28,
         "net.IP" | "net.CIDR" => env.minor >= 30,
         "kubernetes.NamedFormat" => env.minor >= 31,

@@ -9,7 +9,12 @@ use super::syntax::{Builder, Env, Expr, Fold, Issue, Kind, Literal};
 pub(crate) const ACCUMULATOR: &str = "@result";
 
 /// `function(args)`
-pub(crate) fn global(builder: &mut Builder, at: usize, function: &str, mut args: Vec<Expr>) -> Result<Expr, Issue> {
+pub(crate) fn global(
+    builder: &mut Builder,
+    at: usize,
+    function: &str,
+    mut args: Vec<Expr>,
+) -> Result<Expr, Issue> {
     if function == "has" && args.len() == 1 {
         let arg = args.remove(0);
         return match arg.kind {
@@ -104,7 +109,14 @@ impl Expand<'_> {
         self.builder.node(self.at, Kind::Fold(Box::new(fold)))
     }
 
-    fn quantifier(&mut self, function: &str, range: Expr, var: String, var2: Option<String>, predicate: Expr) -> Expr {
+    fn quantifier(
+        &mut self,
+        function: &str,
+        range: Expr,
+        var: String,
+        var2: Option<String>,
+        predicate: Expr,
+    ) -> Expr {
         let accu = self.accu();
         let (init, condition, step, result) = match function {
             "all" => {
@@ -213,7 +225,16 @@ impl Expand<'_> {
         let range = self.builder.list(self.at, Vec::new());
         let condition = self.bool(false);
         let step = self.builder.ident(self.at, var);
-        let fold = Fold { range, var: "#unused".to_owned(), var2: None, accu: var.to_owned(), init: value, condition, step, result };
+        let fold = Fold {
+            range,
+            var: "#unused".to_owned(),
+            var2: None,
+            accu: var.to_owned(),
+            init: value,
+            condition,
+            step,
+            result,
+        };
         self.fold(fold)
     }
 

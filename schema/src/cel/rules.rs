@@ -5,19 +5,19 @@
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
-use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::check::{self, Checked};
 use super::cost;
-use super::decl::{Decl, MAX_REQUEST, decl, escape};
+use super::decl::{Decl, MAX_REQUEST, decl};
 use super::eval;
 use super::syntax::{self, Env, Expr, Issue, Kind};
 use super::types::Type;
 use super::value::{Fault, Meter, Val, from_json};
 use crate::correlate::{Correlated, find_item};
 use crate::error::{Cause, FieldError};
+use crate::go;
 use crate::node::{Additional, Node, Rule, Type as NodeType};
 use crate::openapi::resolve_field_path;
 use crate::path::{Path, child, keyed};
@@ -56,10 +56,11 @@ struct Compiled {
 pub(crate) fn compile(root: &Node, path: &str, env: Env) -> Result<Option<Level>, Vec<FieldError>> {
     let mut compiler = Compiler { env, errors: Vec::new(), total: 0, most_expensive: Vec::new() };
     let here = Place { path: path.to_owned(), cardinality: Some(1), uncorrelatable: None, is_resource: true };
-    let level = compiler.level(root, decl(root, true, "self").as_ref(), &here);
+    let level = compiler.level(root, &here);
     if compiler.total > SCHEMA_LIMIT {
         for (path, _) in &compiler.most_expensive {
-            let why = "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema";
+            let why =
+                "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema";
             compiler.errors.push(FieldError::forbidden(path.as_str(), why));
         }
         let what = "x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema";
@@ -99,23 +100,13 @@ struct Compiler {
 }
 
 impl Compiler {
-    fn level(&mut self, node: &Node, found: Option<&Arc<Decl>>, here: &Place) -> Option<Level> {
+    fn level(&mut self, node: &Node, here: &Place) -> Option<Level> {
         if !has_rules(node) {
             return None;
         }
-        // Where the level above hides a value, its rules see it on its own.
-        let own = if found.is_none() { decl(node, here.is_resource, "self") } else { None };
-        let found = found.or(own.as_ref());
         let mut level = Level { is_resource: here.is_resource, ..Level::default() };
-        for (index, rule) in node.rules.iter().enumerate() {
-            let path = format!("{}[{index}]", child(&here.path, "x-kubernetes-validations"));
-            match found {
-                Some(found) => level.rules.extend(self.rule(node, rule, found, here, &path)),
-                None => {
-                    let why = "internal error: failed to retrieve type information for x-kubernetes-validations";
-                    self.errors.push(FieldError::new(path, Cause::Internal, why));
-                }
-            }
+        if !node.rules.is_empty() {
+            level.rules = self.rules(node, here);
         }
         let factor = multiplicity(node);
         let cardinality = here.cardinality.zip(factor).map(|(a, b)| a.saturating_mul(b));
@@ -127,8 +118,7 @@ impl Compiler {
         };
         for (name, property) in &node.properties {
             let place = below(keyed(&child(&here.path, "properties"), name), property);
-            let found = escape(name).and_then(|name| found.and_then(|found| found.field(&name)));
-            if let Some(found) = self.level(property, found, &place) {
+            if let Some(found) = self.level(property, &place) {
                 level.properties.insert(name.clone(), found);
             }
         }
@@ -137,16 +127,29 @@ impl Compiler {
             if node.list_type.as_deref() != Some("map") {
                 place.uncorrelatable.get_or_insert_with(|| here.path.clone());
             }
-            level.items = self.level(items, found.and_then(|found| found.element()), &place).map(Box::new);
+            level.items = self.level(items, &place).map(Box::new);
         }
         if let Some(Additional::Schema(values)) = &node.additional {
             let place = below(child(&here.path, "additionalProperties"), values);
-            level.additional = self.level(values, found.and_then(|found| found.element()), &place).map(Box::new);
+            level.additional = self.level(values, &place).map(Box::new);
         }
         Some(level)
     }
 
-    fn rule(&mut self, node: &Node, rule: &Rule, found: &Arc<Decl>, here: &Place, path: &str) -> Option<Compiled> {
+    fn rules(&mut self, node: &Node, here: &Place) -> Vec<Compiled> {
+        let path = child(&here.path, "x-kubernetes-validations");
+        let Some(found) = decl(node, here.is_resource, "self") else {
+            let why = "internal error: failed to construct type information for x-kubernetes-validations rules: unable to convert structural schema to CEL declarations";
+            self.errors.push(FieldError::new(path, Cause::Internal, why));
+            return Vec::new();
+        };
+        let rules = node.rules.iter().enumerate();
+        rules
+            .filter_map(|(index, rule)| self.rule(node, rule, &found, here, &format!("{path}[{index}]")))
+            .collect()
+    }
+
+    fn rule(&mut self, node: &Node, rule: &Rule, found: &Decl, here: &Place, path: &str) -> Option<Compiled> {
         let own = found.cel_type();
         let optional = rule.optional_old_self == Some(true);
         let old = if optional { Type::optional(own.clone()) } else { own.clone() };
@@ -158,8 +161,9 @@ impl Compiler {
                 let why = match why {
                     Wrong::Compilation(why) => format!("compilation failed: {why}"),
                     Wrong::Output => "cel expression must evaluate to a bool".to_owned(),
+                    Wrong::Instantiation(why) => format!("program instantiation failed: {why}"),
                 };
-                self.errors.push(FieldError::invalid(rule_path, shown(rule), why));
+                self.errors.push(refused(rule_path, rule, &why));
                 return None;
             }
         };
@@ -170,7 +174,9 @@ impl Compiler {
         let message = self.message(rule, &variables, found, path);
         if uses_old_self {
             if let Some(list) = &here.uncorrelatable {
-                let why = format!("oldSelf cannot be used on the uncorrelatable portion of the schema within {list}");
+                let why = format!(
+                    "oldSelf cannot be used on the uncorrelatable portion of the schema within {list}"
+                );
                 self.errors.push(FieldError::invalid(rule_path, rule.rule.clone().into(), why));
             }
         } else if let Some(set) = rule.optional_old_self {
@@ -181,7 +187,13 @@ impl Compiler {
         Some(Compiled { checked, message, uses_old_self, field_path })
     }
 
-    fn message(&mut self, rule: &Rule, variables: &[(&str, Type)], found: &Decl, path: &str) -> Option<Checked> {
+    fn message(
+        &mut self,
+        rule: &Rule,
+        variables: &[(&str, Type)],
+        found: &Decl,
+        path: &str,
+    ) -> Option<Checked> {
         if rule.message_expression.is_empty() {
             return None;
         }
@@ -195,8 +207,9 @@ impl Compiler {
                 let why = match why {
                     Wrong::Compilation(why) => format!("messageExpression compilation failed: {why}"),
                     Wrong::Output => "messageExpression must evaluate to a string".to_owned(),
+                    Wrong::Instantiation(why) => format!("messageExpression instantiation failed: {why}"),
                 };
-                self.errors.push(FieldError::invalid(path, shown(rule), why));
+                self.errors.push(refused(path, rule, &why));
                 None
             }
         }
@@ -204,11 +217,22 @@ impl Compiler {
 
     fn expression(&self, source: &str, variables: &[(&str, Type)], wanted: &Type) -> Result<Checked, Wrong> {
         let issues = |issues: &[Issue]| {
-            Wrong::Compilation(issues.iter().map(|issue| issue.display(source)).collect::<Vec<_>>().join("\n"))
+            Wrong::Compilation(
+                issues.iter().map(|issue| issue.display(source)).collect::<Vec<_>>().join("\n"),
+            )
         };
         let parsed = syntax::parse(source, self.env).map_err(|issue| issues(&[issue]))?;
         let checked = check::check(parsed, self.env, variables).map_err(|found| issues(&found))?;
-        if checked.type_of(&checked.expr) == wanted { Ok(checked) } else { Err(Wrong::Output) }
+        if checked.type_of(&checked.expr) != wanted {
+            return Err(Wrong::Output);
+        }
+        match eval::instantiate(&checked, &checked.expr) {
+            Ok(()) => Ok(checked),
+            Err(Fault::Error(why)) => Err(Wrong::Instantiation(why)),
+            Err(Fault::Cost) => {
+                Err(Wrong::Instantiation("operation cancelled: actual cost limit exceeded".to_owned()))
+            }
+        }
     }
 
     fn observe(&mut self, what: &str, path: &str, cost: u64) {
@@ -227,18 +251,23 @@ impl Compiler {
 enum Wrong {
     Compilation(String),
     Output,
+    Instantiation(String),
 }
 
-/// A rule as the API server shows it in errors.
-fn shown(rule: &Rule) -> Value {
-    json!({
-        "Rule": rule.rule,
-        "Message": rule.message,
-        "MessageExpression": rule.message_expression,
-        "Reason": rule.reason,
-        "FieldPath": rule.field_path,
-        "OptionalOldSelf": rule.optional_old_self,
-    })
+/// A rule that does not compile. The API server shows the rule with its fields in this order, so it is
+/// part of the text.
+fn refused(path: String, rule: &Rule, why: &str) -> FieldError {
+    let text = |text: &str| go::json(&Value::from(text));
+    let detail = format!(
+        r#"{{"Rule":{},"Message":{},"MessageExpression":{},"Reason":{},"FieldPath":{},"OptionalOldSelf":{}}}: {why}"#,
+        text(&rule.rule),
+        text(&rule.message),
+        text(&rule.message_expression),
+        rule.reason.as_deref().map_or_else(|| "null".to_owned(), text),
+        text(&rule.field_path),
+        rule.optional_old_self.map_or("null", |set| if set { "true" } else { "false" }),
+    );
+    FieldError::new(path, Cause::Invalid, detail)
 }
 
 /// How many values one value of a level has directly below it; `None` when nothing bounds it.
@@ -297,7 +326,13 @@ impl Ratchet<'_> {
 
 /// Evaluates all rules on a value. With its old value, broken rules in unchanged parts are let through,
 /// except those that look at the old value.
-pub(crate) fn evaluate(level: &Level, node: &Node, value: &Value, old: Option<&Value>, path: &Path<'_>) -> Vec<FieldError> {
+pub(crate) fn evaluate(
+    level: &Level,
+    node: &Node,
+    value: &Value,
+    old: Option<&Value>,
+    path: &Path<'_>,
+) -> Vec<FieldError> {
     let ratchet = Ratchet { current: old.map(|old| Correlated { old, new: value, node }), parent: None };
     let mut evaluator = Evaluator { errors: Vec::new(), budget: BUDGET, meter: Meter::new(PER_CALL) };
     let _ = evaluator.level(level, node, value, old, ratchet, path);
@@ -337,7 +372,8 @@ impl Evaluator {
                     if let (Some(level), Some(node)) = (&level.additional, node.map_values()) {
                         self.level(level, node, value, old, ratchet.key(name), &path.key(name))?;
                     }
-                    if let (Some(level), Some(node)) = (level.properties.get(name), node.properties.get(name)) {
+                    if let (Some(level), Some(node)) = (level.properties.get(name), node.properties.get(name))
+                    {
                         self.level(level, node, value, old, ratchet.key(name), &path.field(name))?;
                     }
                 }
@@ -465,14 +501,21 @@ impl Evaluator {
             ),
             Err(Fault::Cost) => Err(format!(
                 "no further validation rules will be run due to call cost exceeds limit for messageExpression: {}",
-                crate::go::quote(source)
+                go::quote(source)
             )),
             _ => Ok(None),
         }
     }
 }
 
-fn broken(compiled: &Compiled, rule: &Rule, node: &Node, value: &Value, path: &Path<'_>, detail: String) -> FieldError {
+fn broken(
+    compiled: &Compiled,
+    rule: &Rule,
+    node: &Node,
+    value: &Value,
+    path: &Path<'_>,
+    detail: String,
+) -> FieldError {
     let path = match (path.is_root(), compiled.field_path.is_empty()) {
         (_, true) => path.text(),
         (true, false) => compiled.field_path.clone(),

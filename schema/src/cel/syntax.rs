@@ -71,11 +71,22 @@ pub(crate) enum Kind {
     Ident(String),
     /// The name of a type; the checker puts it where an identifier is one.
     TypeName(String),
-    Select { operand: Box<Expr>, field: String, test: bool },
-    Call { function: String, target: Option<Box<Expr>>, args: Vec<Expr> },
+    Select {
+        operand: Box<Expr>,
+        field: String,
+        test: bool,
+    },
+    Call {
+        function: String,
+        target: Option<Box<Expr>>,
+        args: Vec<Expr>,
+    },
     List(Vec<(Expr, bool)>),
     Map(Vec<(Expr, Expr, bool)>),
-    Struct { name: String, fields: Vec<(String, Expr)> },
+    Struct {
+        name: String,
+        fields: Vec<(String, Expr)>,
+    },
     Fold(Box<Fold>),
 }
 
@@ -177,7 +188,9 @@ impl Builder {
                 target: target.as_ref().map(|target| Box::new(self.copy(target))),
                 args: args.iter().map(|arg| self.copy(arg)).collect(),
             },
-            Kind::List(items) => Kind::List(items.iter().map(|(item, opt)| (self.copy(item), *opt)).collect()),
+            Kind::List(items) => {
+                Kind::List(items.iter().map(|(item, opt)| (self.copy(item), *opt)).collect())
+            }
             Kind::Map(entries) => {
                 Kind::Map(entries.iter().map(|(k, v, opt)| (self.copy(k), self.copy(v), *opt)).collect())
             }
@@ -211,9 +224,19 @@ pub(crate) struct Parsed {
 /// Parses an expression and expands its macros.
 pub(crate) fn parse(source: &str, env: Env) -> Result<Parsed, Issue> {
     if source.len() > MAX_SOURCE {
-        return Err(Issue::new(0, format!("expression code point size exceeds limit: size: {}, limit {MAX_SOURCE}", source.len())));
+        return Err(Issue::new(
+            0,
+            format!("expression code point size exceeds limit: size: {}, limit {MAX_SOURCE}", source.len()),
+        ));
     }
-    let mut parser = Parser { lexer: Lexer { source, at: 0 }, token: Token::End, start: 0, depth: 0, env, builder: Builder { next: 0, exceeded: None } };
+    let mut parser = Parser {
+        lexer: Lexer { source, at: 0 },
+        token: Token::End,
+        start: 0,
+        depth: 0,
+        env,
+        builder: Builder { next: 0, exceeded: None },
+    };
     parser.advance()?;
     let expr = parser.expr()?;
     if parser.token != Token::End {
@@ -242,8 +265,8 @@ struct Lexer<'s> {
 
 /// Longest first.
 const PUNCTUATION: [&str; 27] = [
-    "==", "!=", "<=", ">=", "&&", "||", "<", ">", "!", "+", "-", "*", "/", "%", "?", ":", ",", ".", "(", ")", "[", "]",
-    "{", "}", "=", "&", "|",
+    "==", "!=", "<=", ">=", "&&", "||", "<", ">", "!", "+", "-", "*", "/", "%", "?", ":", ",", ".", "(", ")",
+    "[", "]", "{", "}", "=", "&", "|",
 ];
 
 impl<'s> Lexer<'s> {
@@ -270,9 +293,12 @@ impl<'s> Lexer<'s> {
         let Some(first) = rest.chars().next() else { return Ok((start, Token::End)) };
         let token = if let Some((prefix, quote)) = string_start(rest) {
             self.at += prefix;
-            let literal = self.text(start, &self.source[start..start + prefix].to_ascii_lowercase(), quote)?;
+            let literal =
+                self.text(start, &self.source[start..start + prefix].to_ascii_lowercase(), quote)?;
             Token::Literal(literal)
-        } else if first.is_ascii_digit() || (first == '.' && rest[1..].starts_with(|c: char| c.is_ascii_digit())) {
+        } else if first.is_ascii_digit()
+            || (first == '.' && rest[1..].starts_with(|c: char| c.is_ascii_digit()))
+        {
             self.number()?
         } else if first.is_ascii_alphabetic() || first == '_' {
             let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
@@ -286,7 +312,11 @@ impl<'s> Lexer<'s> {
             };
             self.at += end;
             token
-        } else if let Some(punct) = PUNCTUATION.iter().find(|punct| rest.starts_with(**punct)).filter(|p| !matches!(**p, "=" | "&" | "|")) {
+        } else if let Some(punct) = PUNCTUATION
+            .iter()
+            .find(|punct| rest.starts_with(**punct))
+            .filter(|p| !matches!(**p, "=" | "&" | "|"))
+        {
             self.at += punct.len();
             Token::Punct(punct)
         } else {
@@ -299,7 +329,9 @@ impl<'s> Lexer<'s> {
         let start = self.at;
         let rest = self.rest();
         let invalid = |kind: &str| Issue::new(start, format!("invalid {kind} literal"));
-        if let Some(hex) = rest.strip_prefix("0x").filter(|hex| hex.starts_with(|c: char| c.is_ascii_hexdigit())) {
+        if let Some(hex) =
+            rest.strip_prefix("0x").filter(|hex| hex.starts_with(|c: char| c.is_ascii_hexdigit()))
+        {
             let end = hex.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(hex.len());
             let digits = hex[..end].to_owned();
             let unsigned = hex[end..].starts_with(['u', 'U']);
@@ -332,7 +364,11 @@ impl<'s> Lexer<'s> {
         self.at += end + usize::from(unsigned);
         if is_double {
             let value: f64 = text.parse().map_err(|_| invalid("double"))?;
-            return if value.is_finite() { Ok(Token::Literal(Literal::Double(value))) } else { Err(invalid("double")) };
+            return if value.is_finite() {
+                Ok(Token::Literal(Literal::Double(value)))
+            } else {
+                Err(invalid("double"))
+            };
         }
         let value: Result<u64, _> = text.parse();
         if unsigned {
@@ -351,7 +387,8 @@ impl<'s> Lexer<'s> {
                 self.at += quote.len();
                 break;
             }
-            let unterminated = || Issue::new(start, "Syntax error: token recognition error: unterminated text");
+            let unterminated =
+                || Issue::new(start, "Syntax error: token recognition error: unterminated text");
             let c = rest.chars().next().ok_or_else(unterminated)?;
             if quote.len() == 1 && matches!(c, '\n' | '\r') {
                 return Err(unterminated());
@@ -438,8 +475,23 @@ fn string_start(text: &str) -> Option<(usize, &'static str)> {
 
 /// Words that are no identifiers.
 const RESERVED: [&str; 17] = [
-    "as", "break", "const", "continue", "else", "for", "function", "if", "import", "let", "loop", "package", "namespace",
-    "return", "var", "void", "while",
+    "as",
+    "break",
+    "const",
+    "continue",
+    "else",
+    "for",
+    "function",
+    "if",
+    "import",
+    "let",
+    "loop",
+    "package",
+    "namespace",
+    "return",
+    "var",
+    "void",
+    "while",
 ];
 
 /// How strongly an operator binds, and the function it stands for.
@@ -509,7 +561,10 @@ impl Parser<'_> {
     fn expr(&mut self) -> Result<Expr, Issue> {
         self.depth += 1;
         if self.depth > MAX_NESTING {
-            return Err(Issue::new(self.start, format!("expression recursion limit exceeded: {MAX_NESTING}")));
+            return Err(Issue::new(
+                self.start,
+                format!("expression recursion limit exceeded: {MAX_NESTING}"),
+            ));
         }
         let condition = self.binary(0)?;
         let at = self.start;
@@ -575,7 +630,9 @@ impl Parser<'_> {
                 continue;
             }
             // The last minus belongs to a number.
-            if operator == "-" && let Some(literal) = self.negative(times)? {
+            if operator == "-"
+                && let Some(literal) = self.negative(times)?
+            {
                 return self.members(literal);
             }
             let operand = self.member()?;
@@ -612,7 +669,9 @@ impl Parser<'_> {
                     self.advance()?;
                 }
                 let name_at = self.start;
-                let Token::Ident(name) = self.token.clone() else { return Err(self.unexpected("IDENTIFIER")) };
+                let Token::Ident(name) = self.token.clone() else {
+                    return Err(self.unexpected("IDENTIFIER"));
+                };
                 self.advance()?;
                 if optional {
                     let field = self.builder.literal(name_at, Literal::String(name));
@@ -621,12 +680,16 @@ impl Parser<'_> {
                     let at = self.start;
                     let args = self.arguments()?;
                     expr = macros::member(&mut self.builder, self.env, at, &name, expr, args)?;
-                } else if self.is("{") && let Some(mut type_name) = qualified_name(&expr) {
+                } else if self.is("{")
+                    && let Some(mut type_name) = qualified_name(&expr)
+                {
                     type_name.push('.');
                     type_name.push_str(&name);
-                    expr = self.structure(at, type_name)?;
+                    expr = self.structure(type_name)?;
                 } else {
-                    expr = self.builder.node(at, Kind::Select { operand: Box::new(expr), field: name, test: false });
+                    expr = self
+                        .builder
+                        .node(at, Kind::Select { operand: Box::new(expr), field: name, test: false });
                 }
             } else if self.eat("[")? {
                 let optional = self.env.minor >= 28 && self.eat("?")?;
@@ -692,7 +755,7 @@ impl Parser<'_> {
             return macros::global(&mut self.builder, at, &name, args);
         }
         if self.is("{") {
-            return self.structure(at, name);
+            return self.structure(name);
         }
         Ok(self.builder.ident(at, &name))
     }
@@ -727,7 +790,8 @@ impl Parser<'_> {
         Ok(self.builder.node(at, Kind::Map(entries)))
     }
 
-    fn structure(&mut self, at: usize, name: String) -> Result<Expr, Issue> {
+    fn structure(&mut self, name: String) -> Result<Expr, Issue> {
+        let at = self.start;
         self.expect("{")?;
         let mut fields = Vec::new();
         while !self.is("}") {
@@ -759,7 +823,10 @@ mod tests {
     use rstest::rstest;
 
     #[rstest]
-    #[case("self.x +", "ERROR: <input>:1:9: Syntax error: mismatched input '<EOF>' expecting {'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}\n | self.x +\n | ........^")]
+    #[case(
+        "self.x +",
+        "ERROR: <input>:1:9: Syntax error: mismatched input '<EOF>' expecting {'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}\n | self.x +\n | ........^"
+    )]
     #[case("a b", "ERROR: <input>:1:3: Syntax error: mismatched input 'b' expecting <EOF>\n | a b\n | ..^")]
     #[case("for", "ERROR: <input>:1:1: reserved identifier: for\n | for\n | ^")]
     #[case("has(x)", "ERROR: <input>:1:5: invalid argument to has() macro\n | has(x)\n | ....^")]

@@ -177,7 +177,9 @@ mod tests {
 
     #[test]
     fn moments_are_read_and_written() {
-        for text in ["1970-01-01T00:00:00Z", "2024-02-29T23:59:59.5Z", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z"] {
+        for text in
+            ["1970-01-01T00:00:00Z", "2024-02-29T23:59:59.5Z", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z"]
+        {
             assert_eq!(parse(text).unwrap().text(), text);
         }
         assert_eq!(parse("2024-01-01T01:00:00+02:00").unwrap().text(), "2023-12-31T23:00:00Z");

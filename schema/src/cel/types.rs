@@ -26,7 +26,7 @@ pub(crate) enum Type {
     Map(Arc<Type>, Arc<Type>),
     Object(Arc<Object>),
     /// The type of types.
-    Type,
+    Meta,
     Optional(Arc<Type>),
     /// One of the types that Kubernetes adds.
     Kubernetes(Extra),
@@ -71,6 +71,29 @@ impl Type {
         Self::Optional(Arc::new(inner))
     }
 
+    /// The name without what is in it.
+    pub(crate) fn plain_name(&self) -> &str {
+        match self {
+            Self::Dyn | Self::Param(_) => "dyn",
+            Self::Error => "!error!",
+            Self::Null => "null_type",
+            Self::Bool => "bool",
+            Self::Int => "int",
+            Self::Uint => "uint",
+            Self::Double => "double",
+            Self::String => "string",
+            Self::Bytes => "bytes",
+            Self::Duration => "google.protobuf.Duration",
+            Self::Timestamp => "google.protobuf.Timestamp",
+            Self::List(_) => "list",
+            Self::Map(..) => "map",
+            Self::Object(object) => &object.name,
+            Self::Meta => "type",
+            Self::Optional(_) => "optional_type",
+            Self::Kubernetes(extra) => extra.name(),
+        }
+    }
+
     pub(crate) fn is_dyn_or_error(&self) -> bool {
         matches!(self, Self::Dyn | Self::Error)
     }
@@ -79,7 +102,12 @@ impl Type {
     fn is_nullable(&self) -> bool {
         matches!(
             self,
-            Self::Null | Self::Optional(_) | Self::Object(_) | Self::Kubernetes(_) | Self::Duration | Self::Timestamp
+            Self::Null
+                | Self::Optional(_)
+                | Self::Object(_)
+                | Self::Kubernetes(_)
+                | Self::Duration
+                | Self::Timestamp
         )
     }
 }
@@ -98,7 +126,7 @@ impl fmt::Display for Type {
             Self::Bytes => "bytes",
             Self::Duration => "duration",
             Self::Timestamp => "timestamp",
-            Self::Type => "type",
+            Self::Meta => "type",
             Self::Kubernetes(extra) => extra.name(),
             Self::Object(object) => &object.name,
             Self::List(item) => return write!(formatter, "list({item})"),
@@ -149,7 +177,8 @@ impl Solver {
     /// The same for all of two lists at once.
     pub(crate) fn all_assignable(&mut self, first: &[Type], second: &[Type]) -> bool {
         first.len() == second.len()
-            && self.attempt(|solver| first.iter().zip(second).all(|(first, second)| solver.unify(first, second)))
+            && self
+                .attempt(|solver| first.iter().zip(second).all(|(first, second)| solver.unify(first, second)))
     }
 
     fn unify(&mut self, first: &Type, second: &Type) -> bool {
@@ -232,7 +261,9 @@ impl Solver {
     pub(crate) fn join(&mut self, previous: Option<Type>, current: &Type) -> Option<Type> {
         match previous {
             None => Some(current.clone()),
-            Some(previous) if self.assignable(&previous, current) => Some(most_general(&previous, current).clone()),
+            Some(previous) if self.assignable(&previous, current) => {
+                Some(most_general(&previous, current).clone())
+            }
             Some(_) => None,
         }
     }

@@ -4,7 +4,7 @@
 //! something new. Behaviour: apiserver `pkg/cel/common/valuesunstructured.go`, cel-go `common/types`.
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::net::IpAddr;
 use std::ops::Deref;
@@ -174,7 +174,13 @@ impl Val<'_> {
             Self::List(list) => list.len(),
             Self::Map(map) => map.len(),
             Self::Optional(Some(inner)) => return inner.size(),
-            Self::Ip(address) => if address.is_ipv4() { 4 } else { 16 },
+            Self::Ip(address) => {
+                if address.is_ipv4() {
+                    4
+                } else {
+                    16
+                }
+            }
             Self::Cidr(cidr) => usize::from(cidr.bits).div_ceil(8),
             _ => 1,
         };
@@ -186,12 +192,11 @@ impl Val<'_> {
         match self {
             Self::Null | Self::Optional(None) => true,
             Self::Bool(value) => !value,
-            Self::Int(value) => *value == 0,
+            Self::Int(value) | Self::Duration(value) => *value == 0,
             Self::Uint(value) => *value == 0,
             Self::Double(value) => *value == 0.0,
             Self::Text(text) => text.is_empty(),
             Self::Bytes(bytes) => bytes.is_empty(),
-            Self::Duration(value) => *value == 0,
             Self::List(list) => list.len() == 0,
             Self::Map(map) => map.len() == 0,
             _ => false,
@@ -269,13 +274,13 @@ impl<'a> List<'a> {
         match self.kind {
             ListType::Atomic => items.extend(second.to_vec(meter)?),
             ListType::Set => {
-                let mut known: HashMap<String, ()> = HashMap::new();
+                let mut known = HashSet::new();
                 for item in &items {
-                    known.insert(identity(item, &[], meter)?, ());
+                    known.insert(identity(item, &[], meter)?);
                 }
                 for item in second.iter() {
                     let item = item?;
-                    if known.insert(identity(&item, &[], meter)?, ()).is_none() {
+                    if known.insert(identity(&item, &[], meter)?) {
                         items.push(item);
                     }
                 }
@@ -340,9 +345,16 @@ fn identity(item: &Val<'_>, keys: &[String], meter: &mut Meter) -> Outcome<Strin
         return Ok(match item {
             Val::Text(text) => format!("s{}", &**text),
             Val::Map(Map::Json { fields, .. }) => {
-                meter.work(fields.len())?;
-                fields.iter().map(|(name, value)| format!("{name:?}={}", json(value))).collect()
+                let text = json(&Value::Object((*fields).clone()));
+                meter.work(text.len())?;
+                text
             }
+            Val::List(List { items: Items::Json(items), .. }) => {
+                let text = json(&Value::Array(items.to_vec()));
+                meter.work(text.len())?;
+                text
+            }
+            Val::List(_) | Val::Map(_) => return Err(Fault::error("items of sets must be scalars")),
             other => format!("{other:?}"),
         });
     }
@@ -428,7 +440,7 @@ impl<'a> Map<'a> {
     pub(crate) fn insert(self, name: Val<'a>, value: Val<'a>, meter: &mut Meter) -> Outcome<Self> {
         let mut entries = match self {
             Self::Own(entries) => entries,
-            json => {
+            json @ Self::Json { .. } => {
                 let mut entries = Entries::default();
                 for name in json.keys() {
                     if let Some(value) = json.find(&name)? {
@@ -451,10 +463,11 @@ impl<'a> Map<'a> {
             Self::Json { fields, node, is_resource } => {
                 let is_object = is_object(node, *is_resource);
                 let seen = |name: &&String| property(node, *is_resource, name).is_some();
-                let name = |name: &'a String| match escape(name).filter(|escaped| is_object && escaped != name) {
-                    Some(escaped) => Val::text(escaped),
-                    None => Val::Text(Text::Borrowed(name)),
-                };
+                let name =
+                    |name: &'a String| match escape(name).filter(|escaped| is_object && escaped != name) {
+                        Some(escaped) => Val::text(escaped),
+                        None => Val::Text(Text::Borrowed(name)),
+                    };
                 fields.keys().filter(seen).map(name).collect()
             }
         }
@@ -483,9 +496,9 @@ impl<'a> Map<'a> {
                 match property(node, *is_resource, name) {
                     Some(Property::Node(node)) => from_json(value, node, node.embedded).map(Some),
                     Some(Property::Text) => Ok(value.as_str().map(|text| Val::Text(Text::Borrowed(text)))),
-                    Some(Property::Metadata) => {
-                        Ok(value.as_object().map(|fields| Val::Map(Self::Json { fields, node: &METADATA, is_resource: false })))
-                    }
+                    Some(Property::Metadata) => Ok(value
+                        .as_object()
+                        .map(|fields| Val::Map(Self::Json { fields, node: &METADATA, is_resource: false }))),
                     None => Ok(None),
                 }
             }
@@ -613,8 +626,12 @@ fn from_text<'a>(text: &'a str, format: &str) -> Outcome<Val<'a>> {
     match format {
         "duration" => format::duration(text).map(Val::Duration).ok_or_else(|| invalid("duration")),
         "date" => time::parse_date(text).map(Val::Timestamp).ok_or_else(|| invalid("date formatted string")),
-        "date-time" => time::parse(text).map(Val::Timestamp).ok_or_else(|| invalid("date-time formatted string")),
-        "byte" => decode_base64(text).map(|bytes| Val::Bytes(Rc::new(bytes))).ok_or_else(|| invalid("byte formatted string")),
+        "date-time" => {
+            time::parse(text).map(Val::Timestamp).ok_or_else(|| invalid("date-time formatted string"))
+        }
+        "byte" => decode_base64(text)
+            .map(|bytes| Val::Bytes(Rc::new(bytes)))
+            .ok_or_else(|| invalid("byte formatted string")),
         _ => Ok(Val::Text(Text::Borrowed(text))),
     }
 }
@@ -622,7 +639,7 @@ fn from_text<'a>(text: &'a str, format: &str) -> Outcome<Val<'a>> {
 /// Base64 in the URL alphabet, as the API server reads bytes; the standard one is let through as well.
 fn decode_base64(text: &str) -> Option<Vec<u8>> {
     let trimmed = text.trim_end_matches('=');
-    if text.len() % 4 != 0 || text.len() - trimmed.len() > 2 {
+    if !text.len().is_multiple_of(4) || text.len() - trimmed.len() > 2 {
         return None;
     }
     let mut out = Vec::with_capacity(text.len() / 4 * 3);
@@ -691,8 +708,12 @@ pub(crate) fn compare_numbers(first: &Val<'_>, second: &Val<'_>) -> Option<Order
         (Val::Double(first), Val::Double(second)) => first.partial_cmp(second),
         (Val::Double(first), Val::Int(second)) => compare_double(*first, i128::from(*second)),
         (Val::Double(first), Val::Uint(second)) => compare_double(*first, i128::from(*second)),
-        (Val::Int(first), Val::Double(second)) => compare_double(*second, i128::from(*first)).map(Ordering::reverse),
-        (Val::Uint(first), Val::Double(second)) => compare_double(*second, i128::from(*first)).map(Ordering::reverse),
+        (Val::Int(first), Val::Double(second)) => {
+            compare_double(*second, i128::from(*first)).map(Ordering::reverse)
+        }
+        (Val::Uint(first), Val::Double(second)) => {
+            compare_double(*second, i128::from(*first)).map(Ordering::reverse)
+        }
         _ => None,
     }
 }
@@ -706,7 +727,11 @@ fn compare_double(first: f64, second: i128) -> Option<Ordering> {
         return Some(if first > 0.0 { Ordering::Greater } else { Ordering::Less });
     }
     let whole = first.trunc();
-    Some((whole as i128).cmp(&second).then_with(|| (first - whole).partial_cmp(&0.0).unwrap_or(Ordering::Equal)))
+    Some(
+        (whole as i128)
+            .cmp(&second)
+            .then_with(|| (first - whole).partial_cmp(&0.0).unwrap_or(Ordering::Equal)),
+    )
 }
 
 /// The order of two values of one comparable type.

@@ -55,10 +55,18 @@ static ALL: [Named; 13] = [
     Named { name: NAMES[6], regex_size: 30, check: |text| label_1035(&masked(text)) },
     Named { name: NAMES[7], regex_size: 40, check: label_value },
     Named { name: NAMES[8], regex_size: 1103, check: uri },
-    Named { name: NAMES[9], regex_size: 80, check: |text| known(Format::Uuid, text, "does not match the UUID format") },
+    Named {
+        name: NAMES[9],
+        regex_size: 80,
+        check: |text| known(Format::Uuid, text, "does not match the UUID format"),
+    },
     Named { name: NAMES[10], regex_size: 84, check: |text| known(Format::Byte, text, "invalid base64") },
     Named { name: NAMES[11], regex_size: 77, check: |text| known(Format::Date, text, "invalid date") },
-    Named { name: NAMES[12], regex_size: 77, check: |text| known(Format::DateTime, text, "invalid datetime") },
+    Named {
+        name: NAMES[12],
+        regex_size: 77,
+        check: |text| known(Format::DateTime, text, "invalid datetime"),
+    },
 ];
 
 pub(crate) fn named(name: &str) -> Option<&'static Named> {

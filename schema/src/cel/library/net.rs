@@ -39,7 +39,8 @@ pub(crate) fn parse_cidr(text: &str) -> Result<Cidr, String> {
     if is_4_in_6(address) {
         return Err(wrong(format!("IPv4-mapped IPv6 address {quoted} is not allowed")));
     }
-    let plain = bits == "0" || (!bits.starts_with('0') && !bits.is_empty() && bits.bytes().all(|byte| byte.is_ascii_digit()));
+    let plain = bits == "0"
+        || (!bits.starts_with('0') && !bits.is_empty() && bits.bytes().all(|byte| byte.is_ascii_digit()));
     let most = if address.is_ipv4() { 32 } else { 128 };
     let bits = bits.parse::<u8>().ok().filter(|bits| plain && *bits <= most);
     Ok(Cidr { address, bits: bits.ok_or_else(|| unreadable("prefix length out of range"))? })
@@ -91,7 +92,11 @@ pub(crate) fn test(function: &str, address: IpAddr) -> Option<bool> {
 fn is_global_unicast(address: IpAddr) -> bool {
     let link_local = test("isLinkLocalUnicast", address) == Some(true);
     let broadcast = matches!(address, IpAddr::V4(address) if address.is_broadcast());
-    !broadcast && !address.is_unspecified() && !address.is_loopback() && !address.is_multicast() && !link_local
+    !broadcast
+        && !address.is_unspecified()
+        && !address.is_loopback()
+        && !address.is_multicast()
+        && !link_local
 }
 
 #[cfg(test)]

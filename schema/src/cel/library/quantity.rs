@@ -20,7 +20,8 @@ const DIGITS: i32 = 18;
 
 impl Quantity {
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        const FORM: &str = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
+        const FORM: &str =
+            "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
         let (negative, rest) = match text.as_bytes().first() {
             None => return Err(FORM.to_owned()),
             Some(b'-') => (true, &text[1..]),
@@ -33,8 +34,7 @@ impl Quantity {
         if fraction.contains('.') || (whole.is_empty() && fraction.is_empty()) {
             return Err(FORM.to_owned());
         }
-        let (base, exponent) =
-            power(suffix).ok_or("unable to parse quantity's suffix")?;
+        let (base, exponent) = power(suffix).ok_or("unable to parse quantity's suffix")?;
         let nano = amount(whole, fraction, base, exponent);
         let places = i32::try_from(fraction.len()).unwrap_or(i32::MAX);
         let scale = if base == 10 { exponent.saturating_sub(places) } else { 0i32.saturating_sub(places) };
@@ -151,7 +151,15 @@ mod tests {
 
     #[test]
     fn amounts_are_compared_whatever_their_suffix() {
-        for (first, second) in [("1000m", "1"), ("1Ki", "1024"), ("1k", "1e3"), ("0.5Gi", "512Mi"), ("1E", "1e18"), ("-1", "-1000m"), ("0.0000000001", "1n")] {
+        for (first, second) in [
+            ("1000m", "1"),
+            ("1Ki", "1024"),
+            ("1k", "1e3"),
+            ("0.5Gi", "512Mi"),
+            ("1E", "1e18"),
+            ("-1", "-1000m"),
+            ("0.0000000001", "1n"),
+        ] {
             assert_eq!(parse(first).compare(&parse(second)), Ordering::Equal, "{first} {second}");
         }
         assert_eq!(parse("1Gi").compare(&parse("1G")), Ordering::Greater);

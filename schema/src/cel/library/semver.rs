@@ -38,7 +38,9 @@ impl Semver {
             None => (rest, None),
         };
         for word in build.into_iter().flat_map(|build| build.split('.')) {
-            is_word(word).then_some(()).ok_or_else(|| format!("Invalid character(s) found in build meta data {}", crate::go::quote(word)))?;
+            is_word(word).then_some(()).ok_or_else(|| {
+                format!("Invalid character(s) found in build meta data {}", crate::go::quote(word))
+            })?;
         }
         Ok(Self {
             major: number(major, "major")?,
@@ -115,7 +117,9 @@ mod tests {
     #[test]
     fn versions_are_ordered() {
         let mut last: Option<Semver> = None;
-        for text in ["0.9.0", "1.0.0-1", "1.0.0-alpha", "1.0.0-alpha.1", "1.0.0-beta+x", "1.0.0", "1.0.1+y", "1.10.0"] {
+        for text in
+            ["0.9.0", "1.0.0-1", "1.0.0-alpha", "1.0.0-alpha.1", "1.0.0-beta+x", "1.0.0", "1.0.1+y", "1.10.0"]
+        {
             let version = Semver::parse(text).unwrap();
             if let Some(last) = last {
                 assert_eq!(last.compare(&version), Ordering::Less, "{text}");

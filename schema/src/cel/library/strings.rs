@@ -2,6 +2,8 @@
 //!
 //! Behaviour: cel-go `ext/strings.go`, `ext/formatting.go` (in English).
 
+use std::fmt::Write as _;
+
 use crate::cel::value::{Fault, Outcome, Val, show};
 use crate::go;
 
@@ -86,7 +88,8 @@ pub(crate) fn split(text: &str, separator: &str, times: i64) -> Vec<String> {
     }
     if separator.is_empty() {
         let mut out: Vec<String> = text.chars().take(limit).map(String::from).collect();
-        if let Some(place) = place(text, i64::try_from(limit).unwrap_or(i64::MAX)).filter(|place| *place < text.len())
+        if let Some(place) =
+            place(text, i64::try_from(limit).unwrap_or(i64::MAX)).filter(|place| *place < text.len())
             && let Some(last) = out.last_mut()
         {
             last.push_str(&text[place..]);
@@ -117,67 +120,122 @@ pub(crate) fn quote(text: &str) -> String {
     out
 }
 
+/// A part of a format: text as it is, or a clause that takes an argument.
+pub(crate) enum Piece<'p> {
+    Text(&'p str),
+    Clause { verb: char, precision: Option<usize> },
+}
+
+/// Takes a format apart, as far as it can be read.
+pub(crate) fn pieces(pattern: &str) -> impl Iterator<Item = Outcome<Piece<'_>>> {
+    let mut rest = pattern;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let start = rest.find('%').unwrap_or(rest.len());
+        if start > 0 {
+            let (text, after) = rest.split_at(start);
+            rest = after;
+            return Some(Ok(Piece::Text(text)));
+        }
+        if let Some(after) = rest.strip_prefix("%%") {
+            rest = after;
+            return Some(Ok(Piece::Text("%")));
+        }
+        let found = precision(&rest[1..]).and_then(|(precision, after)| {
+            let verb = after.chars().next().ok_or_else(|| Fault::error("unexpected end of string"))?;
+            Ok((Piece::Clause { verb, precision }, &after[verb.len_utf8()..]))
+        });
+        match found {
+            Ok((piece, after)) => {
+                rest = after;
+                Some(Ok(piece))
+            }
+            Err(fault) => {
+                rest = "";
+                Some(Err(fault))
+            }
+        }
+    })
+}
+
 /// `'%s'.format([x])`
 pub(crate) fn format(pattern: &str, args: &[Val<'_>]) -> Outcome<String> {
     let mut out = String::new();
-    let mut rest = pattern;
-    let mut args = args.iter().enumerate();
     let mut taken = 0;
-    while let Some(start) = rest.find('%') {
-        out.push_str(&rest[..start]);
-        rest = &rest[start + 1..];
-        if let Some(after) = rest.strip_prefix('%') {
-            out.push('%');
-            rest = after;
-            continue;
+    for piece in pieces(pattern) {
+        match piece? {
+            Piece::Text(text) => out.push_str(text),
+            Piece::Clause { verb, precision } => {
+                let Some(arg) = args.get(taken) else {
+                    return Err(Fault::error(format!("index {taken} out of range")));
+                };
+                taken += 1;
+                out.push_str(&clause(verb, precision, arg)?);
+            }
         }
-        let Some((_, arg)) = args.next() else { return Err(Fault::error(format!("index {taken} out of range"))) };
-        taken += 1;
-        let (precision, after) = precision(rest)?;
-        let Some(verb) = after.chars().next() else { return Err(Fault::error("unexpected end of string")) };
-        out.push_str(&clause(verb, precision, arg)?);
-        rest = &after[verb.len_utf8()..];
     }
-    out.push_str(rest);
     Ok(out)
+}
+
+/// What a clause says when it is given something else; `None` when there is no such clause.
+pub(crate) fn wants(verb: char) -> Option<&'static str> {
+    Some(match verb {
+        's' => {
+            "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps"
+        }
+        'd' => "decimal clause can only be used on integers",
+        'f' => "fixed-point clause can only be used on doubles",
+        'e' => "scientific clause can only be used on doubles",
+        'b' => "only integers and bools can be formatted as binary",
+        'x' | 'X' => "only integers, byte buffers, and strings can be formatted as hex",
+        'o' => "octal clause can only be used on integers",
+        _ => return None,
+    })
+}
+
+/// There is no such clause.
+pub(crate) fn unrecognized(verb: char) -> String {
+    format!("could not parse formatting clause: unrecognized formatting clause \"{verb}\"")
 }
 
 fn precision(text: &str) -> Outcome<(Option<usize>, &str)> {
     let Some(after) = text.strip_prefix('.') else { return Ok((None, text)) };
     let end = after.find(|c: char| !c.is_ascii_digit()).unwrap_or(after.len());
-    let wrong = || Fault::error("could not parse formatting clause: error while parsing precision: error while converting precision to integer");
+    let wrong = || {
+        Fault::error(
+            "could not parse formatting clause: error while parsing precision: error while converting precision to integer",
+        )
+    };
     let precision: usize = after[..end].parse().map_err(|_| wrong())?;
     if precision > MAX_PRECISION { Err(wrong()) } else { Ok((Some(precision), &after[end..])) }
 }
 
 fn clause(verb: char, precision: Option<usize>, arg: &Val<'_>) -> Outcome<String> {
-    let wrong = |only: &str| {
-        Fault::error(format!("error during formatting: {only}, was given {}", arg.type_name()))
+    let wants = wants(verb).ok_or_else(|| Fault::Error(unrecognized(verb)))?;
+    let text = match (verb, arg) {
+        ('s', arg) => shown(arg, false),
+        ('d', Val::Int(value)) => Some(value.to_string()),
+        ('d', Val::Uint(value)) => Some(value.to_string()),
+        ('f', arg) => double(arg).map(|value| fixed(value, precision)),
+        ('e', arg) => double(arg).map(|value| scientific(value, precision)),
+        ('b', Val::Int(value)) => Some(format!("{}{:b}", sign(*value), value.unsigned_abs())),
+        ('b', Val::Uint(value)) => Some(format!("{value:b}")),
+        ('b', Val::Bool(value)) => Some(u8::from(*value).to_string()),
+        ('x', arg) => hexadecimal(arg),
+        ('X', arg) => hexadecimal(arg).map(|text| text.to_ascii_uppercase()),
+        ('o', Val::Int(value)) => Some(format!("{}{:o}", sign(*value), value.unsigned_abs())),
+        ('o', Val::Uint(value)) => Some(format!("{value:o}")),
+        _ => None,
     };
-    Ok(match (verb, arg) {
-        ('s', arg) => shown(arg, false).ok_or_else(|| wrong("string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps"))?,
-        ('d', Val::Int(value)) => value.to_string(),
-        ('d', Val::Uint(value)) => value.to_string(),
-        ('d', _) => return Err(wrong("decimal clause can only be used on integers")),
-        ('f', arg) => fixed(double(arg).ok_or_else(|| wrong("fixed-point clause can only be used on doubles"))?, precision),
-        ('e', arg) => scientific(double(arg).ok_or_else(|| wrong("scientific clause can only be used on doubles"))?, precision),
-        ('b', Val::Int(value)) => format!("{}{:b}", if *value < 0 { "-" } else { "" }, value.unsigned_abs()),
-        ('b', Val::Uint(value)) => format!("{value:b}"),
-        ('b', Val::Bool(value)) => u8::from(*value).to_string(),
-        ('b', _) => return Err(wrong("only integers and bools can be formatted as binary")),
-        ('x' | 'X', arg) => {
-            let text = hexadecimal(arg).ok_or_else(|| wrong("only integers, byte buffers, and strings can be formatted as hex"))?;
-            if verb == 'X' { text.to_ascii_uppercase() } else { text }
-        }
-        ('o', Val::Int(value)) => format!("{}{:o}", if *value < 0 { "-" } else { "" }, value.unsigned_abs()),
-        ('o', Val::Uint(value)) => format!("{value:o}"),
-        ('o', _) => return Err(wrong("octal clause can only be used on integers")),
-        (other, _) => {
-            return Err(Fault::error(format!(
-                "could not parse formatting clause: unrecognized formatting clause \"{other}\""
-            )));
-        }
+    text.ok_or_else(|| {
+        Fault::error(format!("error during formatting: {wants}, was given {}", arg.type_name()))
     })
+}
+
+fn sign(value: i64) -> &'static str {
+    if value < 0 { "-" } else { "" }
 }
 
 fn double(arg: &Val<'_>) -> Option<f64> {
@@ -207,7 +265,8 @@ fn fixed(value: f64, precision: Option<usize>) -> String {
         return text;
     }
     let text = format!("{value:.*}", precision.unwrap_or(6));
-    let (whole, fraction) = text.split_once('.').map_or((text.as_str(), None), |(whole, fraction)| (whole, Some(fraction)));
+    let (whole, fraction) =
+        text.split_once('.').map_or((text.as_str(), None), |(whole, fraction)| (whole, Some(fraction)));
     let (sign, digits) = whole.strip_prefix('-').map_or(("", whole), |digits| ("-", digits));
     let mut out = String::from(sign);
     for (index, digit) in digits.chars().enumerate() {
@@ -231,12 +290,20 @@ fn scientific(value: f64, precision: Option<usize>) -> String {
     let text = format!("{value:.*e}", precision.unwrap_or(6));
     let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
     let (sign, digits) = exponent.strip_prefix('-').map_or(("", exponent), |digits| ("⁻", digits));
-    let raised = format!("{digits:0>2}").chars().filter_map(|digit| "⁰¹²³⁴⁵⁶⁷⁸⁹".chars().nth(digit.to_digit(10)? as usize)).collect::<String>();
+    let raised = format!("{digits:0>2}")
+        .chars()
+        .filter_map(|digit| "⁰¹²³⁴⁵⁶⁷⁸⁹".chars().nth(digit.to_digit(10)? as usize))
+        .collect::<String>();
     format!("{mantissa}\u{a0}×\u{a0}10{sign}{raised}")
 }
 
 fn hexadecimal(arg: &Val<'_>) -> Option<String> {
-    let bytes = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let bytes = |bytes: &[u8]| {
+        bytes.iter().fold(String::new(), |mut out, byte| {
+            let _ = write!(out, "{byte:02x}");
+            out
+        })
+    };
     match arg {
         Val::Int(value) => Some(format!("{}{:x}", if *value < 0 { "-" } else { "" }, value.unsigned_abs())),
         Val::Uint(value) => Some(format!("{value:x}")),

@@ -1,0 +1,343 @@
+//! Nothing panics, and everything ends, whatever the schema, the value and the rule. Seeded: a failure
+//! comes again.
+#![allow(clippy::unwrap_used)] // a panic is how a test fails
+
+use std::time::{Duration, Instant};
+
+use kapstan_schema::Schema;
+use serde_json::{Map, Value, json};
+
+/// Xorshift.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    fn below(&mut self, end: usize) -> usize {
+        usize::try_from(self.next() % end as u64).unwrap()
+    }
+
+    fn pick<'t, T: ?Sized>(&mut self, from: &[&'t T]) -> &'t T {
+        from[self.below(from.len())]
+    }
+}
+
+const NAMES: [&str; 10] = ["a", "b", "kind", "metadata", "apiVersion", "x-y", "é", "", "namespace", "a__b"];
+const TEXTS: [&str; 12] =
+    ["", "a", "abc", "10%", "2024-01-01T00:00:00Z", "1h", "1.2.3.4", "é😀\u{0}", "-1", "[", "true", "a/b"];
+
+fn value(random: &mut Random, depth: usize) -> Value {
+    match random.below(if depth == 0 { 8 } else { 11 }) {
+        0 => Value::Null,
+        1 => json!(random.below(2) == 0),
+        2 => json!(random.below(20)),
+        3 => json!(i64::try_from(random.next() >> 1).unwrap().wrapping_neg()),
+        4 => json!(random.next()),
+        5 => json!([0.0, -0.5, 1.0, 1e300, -1e-300, 2.5][random.below(6)]),
+        6 | 7 => json!(random.pick(&TEXTS)),
+        8 => (0..random.below(4)).map(|_| value(random, depth - 1)).collect(),
+        _ => Value::Object(fields(random, |random| value(random, depth - 1))),
+    }
+}
+
+fn fields(random: &mut Random, mut make: impl FnMut(&mut Random) -> Value) -> Map<String, Value> {
+    (0..random.below(4)).map(|_| (random.pick(&NAMES).to_owned(), make(random))).collect()
+}
+
+const KEYWORDS: [&str; 38] = [
+    "type",
+    "type",
+    "type",
+    "type",
+    "format",
+    "pattern",
+    "maxLength",
+    "minLength",
+    "maximum",
+    "minimum",
+    "exclusiveMaximum",
+    "multipleOf",
+    "maxItems",
+    "minItems",
+    "uniqueItems",
+    "maxProperties",
+    "minProperties",
+    "required",
+    "enum",
+    "default",
+    "nullable",
+    "items",
+    "properties",
+    "additionalProperties",
+    "allOf",
+    "anyOf",
+    "oneOf",
+    "not",
+    "x-kubernetes-preserve-unknown-fields",
+    "x-kubernetes-embedded-resource",
+    "x-kubernetes-int-or-string",
+    "x-kubernetes-list-type",
+    "x-kubernetes-list-map-keys",
+    "x-kubernetes-map-type",
+    "x-kubernetes-validations",
+    "$ref",
+    "nope",
+    "description",
+];
+
+fn keyword(random: &mut Random, name: &str, depth: usize) -> Value {
+    // Now and then something else altogether.
+    if random.below(60) == 0 {
+        return value(random, 2);
+    }
+    let nested =
+        |random: &mut Random| if depth == 0 { json!({"type": "string"}) } else { schema(random, depth - 1) };
+    match name {
+        "type" => json!(random.pick(&["object", "array", "string", "integer", "number", "boolean"])),
+        "format" => json!(random.pick(&[
+            "date-time",
+            "int32",
+            "ipv4",
+            "byte",
+            "uri",
+            "duration",
+            "nope",
+            "email",
+            "float"
+        ])),
+        "pattern" => {
+            json!(random.pick(&["^a+$", "[", "(a|b)*", "a{2,3}", "\\d\\w\\b", "[[:alpha:]&&-]", "\\pL"]))
+        }
+        "maxLength" | "minLength" | "maxItems" | "minItems" | "maxProperties" | "minProperties" => {
+            json!(random.below(5))
+        }
+        "maximum" | "minimum" | "multipleOf" => json!([0.0, 1.0, 2.5, -3.0, 1e30][random.below(5)]),
+        "required" | "x-kubernetes-list-map-keys" => json!([random.pick(&NAMES)]),
+        "enum" => json!([value(random, 1), value(random, 1)]),
+        "default" => value(random, 2),
+        "items" | "not" => nested(random),
+        "additionalProperties" if random.below(3) == 0 => json!(random.below(2) == 0),
+        "additionalProperties" => nested(random),
+        "properties" => Value::Object(fields(random, nested)),
+        "allOf" | "anyOf" | "oneOf" => (0..random.below(3)).map(|_| nested(random)).collect(),
+        "x-kubernetes-list-type" => json!(random.pick(&["set", "map", "atomic", "nope"])),
+        "x-kubernetes-map-type" => json!(random.pick(&["granular", "atomic", "nope"])),
+        "x-kubernetes-validations" => {
+            json!([{"rule": rule(random), "messageExpression": "'' + self"}, {"rule": rule(random)}])
+        }
+        "description" | "$ref" | "nope" => json!("text"),
+        _ => json!(random.below(2) == 0),
+    }
+}
+
+fn schema(random: &mut Random, depth: usize) -> Value {
+    let count = 1 + random.below(5);
+    let mut out = Map::new();
+    for _ in 0..count {
+        let name = random.pick(&KEYWORDS);
+        out.insert(name.to_owned(), keyword(random, name, depth));
+    }
+    Value::Object(out)
+}
+
+const TOKENS: [&str; 60] = [
+    "self",
+    "oldSelf",
+    ".",
+    ".a",
+    ".b",
+    "(",
+    ")",
+    "[",
+    "]",
+    "{",
+    "}",
+    "'a'",
+    "\"b\"",
+    "1",
+    "2u",
+    "0x1f",
+    "1.5e3",
+    "-1",
+    "&&",
+    "||",
+    "!",
+    "-",
+    "+",
+    "*",
+    "/",
+    "%",
+    "==",
+    "!=",
+    "<",
+    ">=",
+    " in ",
+    "?",
+    ":",
+    ",",
+    ".all(x, ",
+    ".exists(x, ",
+    ".map(x, ",
+    ".filter(x, ",
+    "has(",
+    "true",
+    "null",
+    "x",
+    ".size()",
+    ".matches('a+')",
+    ".optMap(x, ",
+    ".?a",
+    "[?0]",
+    "type(",
+    "int(",
+    "string(",
+    "duration('1h')",
+    ".format(['%s'])",
+    "quantity('1')",
+    "ip('::1')",
+    ".sortBy(x, ",
+    ".split('')",
+    "b'\\xff'",
+    "r'\\d'",
+    "'''",
+    "é",
+];
+
+/// A piece of an expression that may make sense.
+fn expression(random: &mut Random, depth: usize) -> String {
+    if depth == 0 {
+        return random
+            .pick(&[
+                "self", "self.a", "self.b", "x", "1", "'a'", "true", "null", "1.5", "[1, 2]", "{'a': 1}",
+                "2u",
+            ])
+            .to_owned();
+    }
+    let mut part = |random: &mut Random| expression(random, depth - 1);
+    let (first, second) = (part(random), part(random));
+    match random.below(16) {
+        0 => format!("({first} && {second})"),
+        1 => format!("({first} || {second})"),
+        2 => format!("({first} == {second})"),
+        3 => format!("({first} + {second})"),
+        4 => format!("({first} < {second})"),
+        5 => format!("({first} ? {second} : {second})"),
+        6 => format!("[{first}, {second}].all(x, {second})"),
+        7 => format!("{first}.map(x, {second})"),
+        8 => format!("{first}.filter(x, x == {second}).size()"),
+        9 => format!("dyn({first})[{second}]"),
+        10 => format!("string({first}).contains(string({second}))"),
+        11 => format!("type({first}) == type({second})"),
+        12 => format!("({first} in [{second}])"),
+        13 => format!("optional.of({first}).optMap(x, {second}).orValue({second})"),
+        14 => format!(
+            "dyn({first}).{}({second})",
+            random.pick(&["indexOf", "split", "replace", "add", "or", "find", "containsIP"])
+        ),
+        _ => format!("size({first}) == {second}"),
+    }
+}
+
+fn rule(random: &mut Random) -> String {
+    match random.below(3) {
+        0 => (0..1 + random.below(14)).map(|_| random.pick(&TOKENS)).collect(),
+        1 => format!("dyn({}) == dyn({})", expression(random, 2), expression(random, 2)),
+        _ => format!("dyn({}) != null", expression(random, 3)),
+    }
+}
+
+#[test]
+fn random_schemas_and_values_end_without_a_panic() {
+    let mut random = Random(0x5eed);
+    let (mut accepted, mut errors) = (0, 0);
+    for _ in 0..4000 {
+        let mut root = json!({"type": "object", "properties": {}});
+        for name in ["spec", "a", "b"] {
+            root["properties"][name] = schema(&mut random, 4);
+        }
+        let Ok(schema) = Schema::parse(&root) else { continue };
+        accepted += 1;
+        for _ in 0..4 {
+            let mut object = json!({"spec": value(&mut random, 4), "a": value(&mut random, 4), "b": value(&mut random, 4)});
+            let old = json!({"spec": value(&mut random, 4), "a": object["a"], "b": object["b"]});
+            errors += schema.validate(&object, None).len();
+            errors += schema.validate_rules(&object, Some(&old)).len();
+            schema.prune(&mut object);
+            schema.default(&mut object);
+            let texts: Vec<_> =
+                schema.validate(&object, Some(&old)).iter().map(ToString::to_string).collect();
+            errors += texts.len();
+        }
+    }
+    assert!(accepted > 100 && errors > 1000, "{accepted} accepted, {errors} errors");
+}
+
+#[test]
+fn random_rules_end_without_a_panic() {
+    let mut random = Random(0xce1);
+    let (mut accepted, mut broken) = (0, 0);
+    for _ in 0..8000 {
+        let schema = json!({"type": "object", "properties": {"spec": {
+            "type": "object",
+            "properties": {
+                "a": {"type": "array", "maxItems": 5, "items": {"type": "string", "maxLength": 5}},
+                "b": {"x-kubernetes-int-or-string": true, "maxLength": 5},
+            },
+            "x-kubernetes-validations": [{"rule": rule(&mut random)}],
+        }}});
+        let Ok(schema) = Schema::parse(&schema) else { continue };
+        accepted += 1;
+        for spec in [json!({}), json!({"a": ["a", "b"], "b": 1}), json!({"a": [], "b": "x"}), json!({"a": 1})]
+        {
+            broken += schema.validate_rules(&json!({"spec": spec}), Some(&json!({"spec": {}}))).len();
+        }
+    }
+    assert!(accepted > 500 && broken > 500, "{accepted} accepted, {broken} broken");
+}
+
+#[test]
+fn deep_nesting_is_refused_not_followed() {
+    let mut deep = json!(1);
+    let mut schema = json!({"type": "string"});
+    for _ in 0..2000 {
+        deep = json!([deep]);
+        schema = json!({"type": "array", "items": schema});
+    }
+    let errors = Schema::parse(&json!({"type": "object", "properties": {"spec": schema}})).unwrap_err();
+    assert_eq!(errors.errors()[0].detail, "must not be nested deeper than 128");
+    let open =
+        Schema::parse(&json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true})).unwrap();
+    let mut object = json!({"spec": deep});
+    assert_eq!(open.validate(&object, None)[0].detail, "must not be nested deeper than 128");
+    assert_eq!(open.prune(&mut object), <[String; 0]>::default());
+    open.default(&mut object);
+    // serde_json drops values by recursion; so deep a one needs help.
+    while let Some(inner) =
+        object.as_array_mut().and_then(Vec::pop).or_else(|| object.get_mut("spec").map(Value::take))
+    {
+        object = inner;
+    }
+}
+
+#[test]
+fn expensive_patterns_and_large_values_take_bounded_time() {
+    let start = Instant::now();
+    let schema = Schema::parse(&json!({"type": "object", "properties": {
+        "text": {"type": "string", "pattern": "^(a+)+$"},
+        "list": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "integer"}},
+        "enum": {"type": "integer", "enum": (0..5000).collect::<Vec<_>>()},
+    }}))
+    .unwrap();
+    let object = json!({
+        "text": "a".repeat(1 << 20) + "!",
+        "list": (0..200_000).collect::<Vec<_>>(),
+        "enum": -1,
+    });
+    assert_eq!(schema.validate(&object, None).len(), 2);
+    assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
+}
