@@ -86,7 +86,7 @@ struct ExtensionArgs {
     #[arg(long, default_value_t = 8)]
     extension_max_in_flight: usize,
 
-    /// How long a call waits for its turn before it counts as failed.
+    /// How long a call waits for its turn. After that it is tried again a second later; nothing was asked, so it is no failure.
     #[arg(long, default_value = "30s", value_parser = duration)]
     extension_max_wait: Duration,
 
