@@ -15,6 +15,7 @@ mod rest;
 mod server;
 mod status;
 mod store;
+pub mod strategic;
 
 pub use audit::{Audit, AuditEvent, AuditLevel, AuditMark};
 pub use faults::{Fault, Faults};

@@ -131,6 +131,15 @@ pub(crate) fn conform_metadata(object: &mut Value) -> Result<Unknown, String> {
     Ok(Unknown(walk.unknown))
 }
 
+/// What is stored knows no empty lists.
+pub(crate) fn as_stored(object: &mut Value, type_name: &str) {
+    for (name, value) in object.as_object_mut().into_iter().flatten() {
+        if value.as_array().is_some_and(Vec::is_empty) && NULLS.contains(&(type_name, name.as_str())) {
+            *value = Value::Null;
+        }
+    }
+}
+
 struct Walk {
     unknown: Vec<String>,
     path: String,
@@ -171,12 +180,7 @@ impl Walk {
                 Some(schema) => {
                     let place = Place { structure: short(type_name), field: name };
                     self.value(value, schema, &place, depth + 1)?;
-                    if NULLS.contains(&(type_name, name.as_str()))
-                        && value.as_array().is_some_and(Vec::is_empty)
-                    {
-                        // What is stored knows no empty lists.
-                        *value = Value::Null;
-                    } else if is_left_out(value, schema, type_name, name) {
+                    if is_left_out(value, schema, type_name, name) {
                         dropped.push(name.clone());
                     }
                 }

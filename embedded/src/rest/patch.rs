@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::body::{self, Syntax};
 use super::write::{Absent, Made, Write, Written};
-use crate::apply;
 use crate::status::{Cause, Result, Status, Subject, quoted};
+use crate::{apply, strategic};
 
 /// The most operations a JSON patch may have.
 const MAX_OPERATIONS: usize = 10_000;
@@ -68,8 +68,20 @@ fn merge(write: &Write<'_>, bytes: &[u8]) -> Result<Written> {
     })
 }
 
-fn strategic(_write: &Write<'_>, _bytes: &[u8]) -> Result<Written> {
-    Err(Status::not_implemented("strategic merge patches"))
+fn strategic(write: &Write<'_>, bytes: &[u8]) -> Result<Written> {
+    let read = body::read(bytes, Syntax::Json).map_err(undecodable)?;
+    let Value::Object(patch) = &read.value else { return Err(undecodable("a merge patch is an object")) };
+    let (api_version, kind) = (write.endpoint.api_version(), &write.endpoint.names().kind);
+    write.update(Absent::Refuse, &|live| {
+        let original = live.and_then(Value::as_object).cloned().unwrap_or_default();
+        let patched = strategic::patch(&original, patch, api_version, kind)
+            .ok_or_else(|| Status::not_implemented("strategic merge patches of this kind"))?
+            .map_err(|error| {
+                let code = StatusCode::from_u16(error.code()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+                Status::new(code, error.reason(), error.to_string())
+            })?;
+        made(write, Value::Object(patched), read.duplicates.clone())
+    })
 }
 
 fn applied(write: &Write<'_>, bytes: &[u8]) -> Result<Written> {

@@ -12,6 +12,7 @@ use super::request::Target;
 use super::rules;
 use crate::apply;
 use crate::core::Core;
+use crate::kinds::conform;
 use crate::names;
 use crate::registry::{Endpoint, content};
 use crate::status::{Cause, Result, Status, Subject, quoted};
@@ -386,6 +387,7 @@ impl Write<'_> {
 
     fn to_stored(&self, value: &mut Value) {
         if let Some(strategy) = self.endpoint.strategy() {
+            conform::as_stored(value, self.endpoint.version().definition);
             strategy.store(value, self.endpoint.api_version());
         }
     }

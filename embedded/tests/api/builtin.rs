@@ -3,7 +3,7 @@
 use anyhow::Result;
 use serde_json::json;
 
-use crate::world::{JSON_PATCH, MERGE, Step, compare, worlds};
+use crate::world::{JSON_PATCH, MERGE, STRATEGIC, Step, compare, worlds};
 
 const MAPS: &str = "/api/v1/namespaces/{ns}/configmaps";
 
@@ -185,6 +185,8 @@ async fn config_maps_are_changed_as_on_the_real_server() -> Result<()> {
             Step::patch(JSON_PATCH, at("x"), json!([{ "op": "remove", "path": "/data/q" }])),
         ),
         ("JSON patch, not JSON", Step::new(http::Method::PATCH, at("x"), "[{").content_type(JSON_PATCH)),
+        ("strategic", Step::patch(STRATEGIC, at("x"), json!({ "data": { "d": "1", "c": null } }))),
+        ("strategic, bad", Step::patch(STRATEGIC, at("x"), json!([])).loosely()),
         (
             "finalizer",
             Step::patch(MERGE, at("x"), json!({ "metadata": { "finalizers": ["a.example.com/b"] } })),

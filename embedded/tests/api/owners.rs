@@ -115,8 +115,12 @@ async fn a_namespace_goes_when_it_is_empty() -> Result<()> {
         world.done(Step::post(MAPS, finalizers)).await?;
         world.owned("free", &[]).await?;
         world.done(Step::delete("/api/v1/namespaces/{ns}")).await?;
-        let left = world.until_left(&["held"]).await?;
-        assert!(left[0]["metadata"]["deletionTimestamp"].is_string());
+        world.until_left(&["held"]).await?;
+        kapstan_envtest::until(Duration::from_secs(60), "what is held to be marked", async || {
+            let held = world.done(Step::get(format!("{MAPS}/held"))).await?;
+            Ok(held["metadata"]["deletionTimestamp"].is_string().then_some(()))
+        })
+        .await?;
         let namespace = world.done(Step::get("/api/v1/namespaces/{ns}")).await?;
         assert_eq!(namespace["status"]["phase"], "Terminating");
         world
