@@ -49,6 +49,7 @@ impl Real {
         let mut stored = Value::Null;
         for step in &scenario.steps {
             let (code, answer, now) = self.step(scenario, name, step, &stored).await?;
+            if std::env::var("DUMP").is_ok() { println!("STEP {:?} {} {} {} {}\nRAW {} {} {}", step.verb, step.manager, step.force,step.subresource, step.body, code, answer["message"], now); }
             outcomes.push(self.outcome(code, &answer, name, &stored, &now));
             stored = now;
         }

@@ -237,14 +237,11 @@ pub(crate) fn parse(source: &str, env: Env) -> Result<Parsed, Issue> {
         env,
         builder: Builder { next: 0, exceeded: None },
     };
-    parser.advance()?;
-    let expr = parser.expr()?;
-    if parser.token != Token::End {
-        return Err(parser.unexpected("<EOF>"));
-    }
+    let expr = parser.whole();
+    // Once a limit is exceeded the tree is not what was written, and other issues mean nothing.
     match parser.builder.exceeded {
         Some(issue) => Err(issue),
-        None => Ok(Parsed { expr, ids: parser.builder.next }),
+        None => Ok(Parsed { expr: expr?, ids: parser.builder.next }),
     }
 }
 
@@ -556,6 +553,12 @@ impl Parser<'_> {
             _ => self.lexer.source[self.start..self.lexer.at].to_owned(),
         };
         Issue::new(self.start, format!("Syntax error: mismatched input '{found}' expecting {wanted}"))
+    }
+
+    fn whole(&mut self) -> Result<Expr, Issue> {
+        self.advance()?;
+        let expr = self.expr()?;
+        if self.token == Token::End { Ok(expr) } else { Err(self.unexpected("<EOF>")) }
     }
 
     fn expr(&mut self) -> Result<Expr, Issue> {

@@ -55,8 +55,8 @@ pub(crate) struct Meter {
     work: u64,
 }
 
-/// How much work all rules of one object may be together: about a second.
-const MAX_WORK: u64 = 50_000_000;
+/// How much work all rules of one object may be together: well below a second when optimized.
+const MAX_WORK: u64 = 10_000_000;
 
 impl Meter {
     pub(crate) fn new(limit: u64) -> Self {

@@ -1,6 +1,5 @@
 //! URLs as Go's `url.ParseRequestURI` reads them.
 
-#![allow(dead_code)] // the rest serves the rules' URL functions
 
 /// The parts of a URL that rules may ask for.
 #[derive(Clone, Debug, PartialEq, Eq)]
