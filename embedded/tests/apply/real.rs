@@ -8,11 +8,13 @@ use kube::client::Body;
 use serde_json::{Value, json};
 
 use crate::outcome::{Outcome, masked};
-use crate::scenario::{Scenario, Step, Verb, crds};
+use crate::scenario::{CONFIG_MAP, Scenario, Step, Verb, crds};
 
 pub(crate) struct Real {
     client: Client,
     namespace: String,
+    /// The UIDs of two objects that are there to be owners: one whose owner is not there is deleted.
+    owners: Vec<String>,
 }
 
 impl Real {
@@ -24,7 +26,15 @@ impl Real {
             std::fs::write(folder.path().join(format!("{i}.yaml")), serde_json::to_string(crd)?)?;
         }
         control_plane.apply_crds([folder.path()]).await?;
-        Ok(Self { client: control_plane.client()?, namespace: control_plane.namespace("apply").await? })
+        let (client, namespace) = (control_plane.client()?, control_plane.namespace("apply").await?);
+        let mut real = Self { client, namespace, owners: Vec::new() };
+        for i in 1..=2 {
+            let owner = json!({"metadata": {"name": format!("owner-{i}")}});
+            let path = CONFIG_MAP.path(&real.namespace);
+            let (_, owner) = real.send(Method::POST, &path, "application/json", &owner).await?;
+            real.owners.push(owner["metadata"]["uid"].as_str().context("no UID")?.to_owned());
+        }
+        Ok(real)
     }
 
     pub(crate) async fn send(
@@ -49,7 +59,6 @@ impl Real {
         let mut stored = Value::Null;
         for step in &scenario.steps {
             let (code, answer, now) = self.step(scenario, name, step, &stored).await?;
-            if std::env::var("DUMP").is_ok() { println!("STEP {:?} {} {} {} {}\nRAW {} {} {}", step.verb, step.manager, step.force,step.subresource, step.body, code, answer["message"], now); }
             outcomes.push(self.outcome(code, &answer, name, &stored, &now));
             stored = now;
         }
@@ -97,7 +106,11 @@ impl Real {
         query.append_pair("fieldManager", &step.manager);
         let path = format!("{path}?{}{force}", query.finish());
         let body = crate::body_of(scenario.kind, name, step, stored);
-        let body = serde_json::from_str(&body.to_string().replace("NAMESPACE", &self.namespace))?;
+        let mut body = body.to_string().replace("NAMESPACE", &self.namespace);
+        for (i, uid) in self.owners.iter().enumerate() {
+            body = body.replace(&format!("UID-{}", i + 1), uid);
+        }
+        let body = serde_json::from_str(&body)?;
         self.send(method, &path, content_type, &body).await
     }
 
@@ -106,7 +119,11 @@ impl Real {
         let failed = code >= 400 && code != 422 && code != 415;
         let text = |name: &str| if failed { answer[name].as_str().unwrap_or_default() } else { "" };
         let causes = answer["details"]["causes"].as_array().filter(|_| failed).cloned().unwrap_or_default();
-        let plain = |text: &str| text.replace(&self.namespace, "NAMESPACE").replace(name, "NAME");
+        let plain = |text: &str| {
+            let text = text.replace(&self.namespace, "NAMESPACE").replace(name, "NAME");
+            let owners = self.owners.iter().enumerate();
+            owners.fold(text, |text, (i, uid)| text.replace(uid, &format!("UID-{}", i + 1)))
+        };
         let mut causes: Vec<_> = causes.iter().map(ToString::to_string).map(|cause| plain(&cause)).collect();
         causes.sort();
         Outcome {
