@@ -13,6 +13,7 @@ use crate::audit::Audit;
 use crate::clock::Clock;
 use crate::faults::Faults;
 use crate::kinds::Surroundings;
+use crate::openapi::OpenApi;
 use crate::registry::{Kind, Registry, builtin, custom};
 use crate::store::{Address, CollectionId, Store};
 
@@ -22,6 +23,7 @@ pub(crate) struct Core {
     pub(crate) store: Store,
     pub(crate) audit: Audit,
     pub(crate) faults: Faults,
+    pub(crate) openapi: OpenApi,
     registry: RwLock<Arc<Registry>>,
     /// The collections of CRDs, by group and plural. One that comes back finds its own again, empty.
     collections: Mutex<HashMap<(String, String), CollectionId>>,
@@ -41,6 +43,7 @@ impl Core {
             store,
             audit,
             faults: Faults::default(),
+            openapi: OpenApi::default(),
             registry: RwLock::new(Arc::new(registry)),
             collections: Mutex::default(),
             encodings: AtomicU32::new(1),

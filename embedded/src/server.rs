@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use axum::Router;
 use jiff::Timestamp;
-use serde_json::{Value, json};
 
 use crate::audit::{Audit, AuditLevel};
 use crate::clock::Clock;
@@ -79,7 +78,9 @@ impl Builder {
         let clock = Clock::starting_at(origin.unwrap_or_else(Timestamp::now));
         let core = Core::new(clock, Store::new(history), Audit::new(audit, audit_capacity), seed);
         let server = Server { core: Arc::new(core) };
-        server.core.furnish();
+        if let Err(error) = server.load(FURNITURE) {
+            tracing::error!(%error, "the server's own objects were not made");
+        }
         server
     }
 }
@@ -148,32 +149,26 @@ impl Server {
     }
 }
 
-/// The namespaces that every cluster has, and the service of the API server itself.
-const NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
-
-impl Core {
-    /// Makes the objects that every API server has.
-    fn furnish(&self) {
-        for name in NAMESPACES {
-            self.furnish_one("", "namespaces", "", json!({ "metadata": { "name": name } }));
-        }
-        let service = json!({
-            "metadata": { "name": "kubernetes", "labels": { "component": "apiserver", "provider": "kubernetes" } },
-            "spec": {
-                "clusterIP": "10.96.0.1",
-                "clusterIPs": ["10.96.0.1"],
-                "ports": [{ "name": "https", "port": 443, "protocol": "TCP", "targetPort": 6443 }],
-            },
-        });
-        self.furnish_one("", "services", "default", service);
-    }
-
-    fn furnish_one(&self, group: &str, plural: &str, namespace: &str, object: Value) {
-        if let Err(status) = rest::furnish(self, group, plural, namespace, object) {
-            tracing::error!(%plural, ?status, "an object of the server's own was not made");
-        }
-    }
-}
+/// What every cluster has: its namespaces, and the service of the API server itself.
+const FURNITURE: &str = "
+{apiVersion: v1, kind: Namespace, metadata: {name: default}}
+---
+{apiVersion: v1, kind: Namespace, metadata: {name: kube-node-lease}}
+---
+{apiVersion: v1, kind: Namespace, metadata: {name: kube-public}}
+---
+{apiVersion: v1, kind: Namespace, metadata: {name: kube-system}}
+---
+apiVersion: v1
+kind: Service
+metadata:
+  name: kubernetes
+  labels: {component: apiserver, provider: kubernetes}
+spec:
+  clusterIP: 10.96.0.1
+  clusterIPs: [10.96.0.1]
+  ports: [{name: https, port: 443, targetPort: 6443}]
+";
 
 /// How long a server that stops waits for open requests.
 pub(crate) const GRACE: Duration = Duration::from_secs(1);

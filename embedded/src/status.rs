@@ -293,6 +293,10 @@ impl Status {
         self.0.code
     }
 
+    pub(crate) fn message(&self) -> &str {
+        &self.0.message
+    }
+
     pub(crate) fn retry_after(&self) -> Option<u32> {
         self.0.details.as_ref().map(|details| details.retry_after_seconds).filter(|seconds| *seconds > 0)
     }

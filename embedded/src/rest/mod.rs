@@ -20,8 +20,9 @@ mod write;
 
 pub(crate) use answer::refusal;
 pub(crate) use delete::{delete, is_crd};
+pub(crate) use discovery::served;
 pub(crate) use jsonpath::JsonPath;
 pub(crate) use options::{DeleteOptions, Propagation};
 pub(crate) use rules::{FOREGROUND, ORPHAN, finalizers};
-pub(crate) use serve::{User, furnish, router};
+pub(crate) use serve::{User, load, router};
 pub(crate) use write::is_over;

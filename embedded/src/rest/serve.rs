@@ -26,6 +26,7 @@ use crate::apply;
 use crate::audit::Asked;
 use crate::core::Core;
 use crate::faults::Struck;
+use crate::openapi::Document;
 use crate::registry::{Endpoint, Registry};
 use crate::status::{self, Result, Status};
 use crate::store::Key;
@@ -144,6 +145,14 @@ impl Call {
             ["apis"] => Some(discovery::groups(&registry, &self.headers)),
             ["api", version] => discovery::resources(&registry, "", version),
             ["apis", group] if !group.is_empty() => discovery::group(&registry, group),
+            ["openapi", "v2"] => Some(self.swagger(core)?),
+            ["openapi", "v3"] => {
+                Some(self.tagged(&Document::new(&core.openapi.documents(&registry).index())))
+            }
+            ["openapi", "v3", ..] => {
+                let path = self.path.trim_matches('/').trim_start_matches("openapi/v3/");
+                core.openapi.documents(&registry).group(path).map(|document| self.tagged(document))
+            }
             ["apis", group, version] => discovery::resources(&registry, group, version),
             [""] => Some(answer::json(
                 StatusCode::OK,
@@ -152,6 +161,28 @@ impl Call {
             _ => None,
         };
         Ok(found.unwrap_or_else(not_found))
+    }
+
+    fn swagger(&self, core: &Core) -> Result<Response> {
+        accept::form(&self.headers, &self.query)?;
+        Ok(self.tagged(core.openapi.documents(&core.registry()).swagger()))
+    }
+
+    /// A document, or no more than word that the client has it already.
+    fn tagged(&self, document: &Document) -> Response {
+        let tag = format!("\"{}\"", document.tag);
+        let known = self.headers.get(header::IF_NONE_MATCH).and_then(|known| known.to_str().ok());
+        let mut response = if known == Some(&tag) {
+            let mut response = Response::new(Body::empty());
+            *response.status_mut() = StatusCode::NOT_MODIFIED;
+            response
+        } else {
+            answer::bytes(StatusCode::OK, [document.json.clone()])
+        };
+        if let Ok(tag) = http::HeaderValue::from_str(&tag) {
+            response.headers_mut().insert(header::ETAG, tag);
+        }
+        response
     }
 
     /// What names a resource.
@@ -325,16 +356,34 @@ impl Call {
     }
 }
 
-/// Makes an object of the server's own.
-pub(crate) fn furnish(core: &Core, group: &str, plural: &str, namespace: &str, object: Value) -> Result<()> {
-    let endpoint = core.registry().endpoint(group, "v1", plural).ok_or_else(Status::no_such_resource)?;
-    let target = Target { namespace: namespace.to_owned(), ..Target::default() };
-    let options = WriteOptions::parse(&Query::default(), "CreateOptions", false)?;
-    let decoded = body::complete(&endpoint, object, Vec::new(), options.field_validation)?;
-    let made = Made { value: decoded.value, warnings: decoded.warnings, is_tracked: false };
-    let write =
-        Write { core, endpoint: &endpoint, target: &target, options: &options, manager: "kube-apiserver" };
-    write.create(made).map(|_| ())
+/// Creates an object, or replaces it if it is there.
+pub(crate) fn load(core: &Core, endpoint: &Endpoint, mut object: Value) -> Result<()> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let mut namespace = text(&object["metadata"]["namespace"]);
+    if namespace.is_empty() && endpoint.kind().is_namespaced {
+        "default".clone_into(&mut namespace);
+    }
+    let target = Target { namespace, name: text(&object["metadata"]["name"]), ..Target::default() };
+    let query = Query::parse("fieldValidation=Strict");
+    let options = WriteOptions::parse(&query, "UpdateOptions", false)?;
+    let write = Write { core, endpoint, target: &target, options: &options, manager: "kapstan-embedded" };
+    object.as_object_mut().into_iter().for_each(|fields| drop(fields.remove("status")));
+    let made = |value: Value| -> Result<Made> {
+        body::check_type(endpoint, &value, b"")?;
+        let decoded = body::complete(endpoint, value, Vec::new(), options.field_validation)?;
+        Ok(Made { value: decoded.value, warnings: decoded.warnings, is_tracked: false })
+    };
+    let replaced = write.update(Absent::Refuse, &|live| {
+        let mut object = object.clone();
+        if let Some(live) = live {
+            object["metadata"]["resourceVersion"] = live["metadata"]["resourceVersion"].clone();
+        }
+        made(object)
+    });
+    match replaced {
+        Err(status) if status.code() == StatusCode::NOT_FOUND => write.create(made(object)?).map(drop),
+        other => other.map(drop),
+    }
 }
 
 /// A deletion that was asked for with the old word for propagation and is not over is accepted, not done.
