@@ -245,10 +245,10 @@ mod tests {
         json!({"metadata": {"labels": {"a": null, "c": "1"}}}),
         json!({"metadata": {"labels": {"b": "1", "c": "1"}}})
     )]
-    #[case::a_list_is_merged_by_its_key(
+    #[case::a_list_is_merged_by_its_key_and_what_is_new_comes_first(
         json!({"spec": {"ports": [{"port": 1, "name": "a"}, {"port": 2}]}}),
         json!({"spec": {"ports": [{"port": 1, "nodePort": 3}, {"port": 4}]}}),
-        json!({"spec": {"ports": [{"port": 1, "name": "a", "nodePort": 3}, {"port": 2}, {"port": 4}]}})
+        json!({"spec": {"ports": [{"port": 1, "name": "a", "nodePort": 3}, {"port": 4}, {"port": 2}]}})
     )]
     #[case::an_item_is_deleted(
         json!({"spec": {"ports": [{"port": 1}, {"port": 2}]}}),
