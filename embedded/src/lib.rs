@@ -12,6 +12,7 @@ mod listener;
 mod load;
 mod names;
 mod openapi;
+mod protobuf;
 mod registry;
 mod rest;
 mod server;

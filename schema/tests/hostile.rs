@@ -49,45 +49,45 @@ fn fields(random: &mut Random, mut make: impl FnMut(&mut Random) -> Value) -> Ma
     (0..random.below(4)).map(|_| (random.pick(&NAMES).to_owned(), make(random))).collect()
 }
 
-const KEYWORDS: [&str; 38] = [
-    "type",
-    "type",
-    "type",
-    "type",
-    "format",
-    "pattern",
-    "maxLength",
-    "minLength",
-    "maximum",
-    "minimum",
-    "exclusiveMaximum",
-    "multipleOf",
-    "maxItems",
-    "minItems",
-    "uniqueItems",
-    "maxProperties",
-    "minProperties",
-    "required",
+const TYPES: [&str; 6] = ["object", "array", "string", "integer", "number", "boolean"];
+
+/// What goes with a type, mostly.
+fn keywords(type_name: &str) -> &'static [&'static str] {
+    match type_name {
+        "object" => &[
+            "properties",
+            "properties",
+            "additionalProperties",
+            "required",
+            "maxProperties",
+            "minProperties",
+            "x-kubernetes-preserve-unknown-fields",
+            "x-kubernetes-embedded-resource",
+            "x-kubernetes-map-type",
+        ],
+        "array" => &["maxItems", "minItems", "x-kubernetes-list-type"],
+        "string" => &["format", "pattern", "maxLength", "minLength"],
+        "integer" | "number" => &["maximum", "minimum", "multipleOf", "exclusiveMaximum"],
+        _ => &["enum"],
+    }
+}
+
+const ANYWHERE: [&str; 15] = [
+    "description",
+    "nullable",
     "enum",
     "default",
-    "nullable",
-    "items",
-    "properties",
-    "additionalProperties",
+    "x-kubernetes-validations",
     "allOf",
     "anyOf",
     "oneOf",
     "not",
-    "x-kubernetes-preserve-unknown-fields",
-    "x-kubernetes-embedded-resource",
+    "uniqueItems",
     "x-kubernetes-int-or-string",
-    "x-kubernetes-list-type",
     "x-kubernetes-list-map-keys",
-    "x-kubernetes-map-type",
-    "x-kubernetes-validations",
+    "items",
     "$ref",
     "nope",
-    "description",
 ];
 
 fn keyword(random: &mut Random, name: &str, depth: usize) -> Value {
@@ -98,7 +98,6 @@ fn keyword(random: &mut Random, name: &str, depth: usize) -> Value {
     let nested =
         |random: &mut Random| if depth == 0 { json!({"type": "string"}) } else { schema(random, depth - 1) };
     match name {
-        "type" => json!(random.pick(&["object", "array", "string", "integer", "number", "boolean"])),
         "format" => json!(random.pick(&[
             "date-time",
             "int32",
@@ -120,11 +119,12 @@ fn keyword(random: &mut Random, name: &str, depth: usize) -> Value {
         "required" | "x-kubernetes-list-map-keys" => json!([random.pick(&NAMES)]),
         "enum" => json!([value(random, 1), value(random, 1)]),
         "default" => value(random, 2),
-        "items" | "not" => nested(random),
+        "items" => nested(random),
+        "not" => junctor(random),
         "additionalProperties" if random.below(3) == 0 => json!(random.below(2) == 0),
         "additionalProperties" => nested(random),
         "properties" => Value::Object(fields(random, nested)),
-        "allOf" | "anyOf" | "oneOf" => (0..random.below(3)).map(|_| nested(random)).collect(),
+        "allOf" | "anyOf" | "oneOf" => (0..1 + random.below(2)).map(|_| junctor(random)).collect(),
         "x-kubernetes-list-type" => json!(random.pick(&["set", "map", "atomic", "nope"])),
         "x-kubernetes-map-type" => json!(random.pick(&["granular", "atomic", "nope"])),
         "x-kubernetes-validations" => {
@@ -135,12 +135,23 @@ fn keyword(random: &mut Random, name: &str, depth: usize) -> Value {
     }
 }
 
+/// What may stand below `not` and its like: no types, no defaults.
+fn junctor(random: &mut Random) -> Value {
+    let type_name = random.pick(&["string", "integer"]);
+    let name = random.pick(keywords(type_name));
+    json!({name: keyword(random, name, 0)})
+}
+
 fn schema(random: &mut Random, depth: usize) -> Value {
-    let count = 1 + random.below(5);
-    let mut out = Map::new();
-    for _ in 0..count {
-        let name = random.pick(&KEYWORDS);
-        out.insert(name.to_owned(), keyword(random, name, depth));
+    let type_name = random.pick(if depth == 0 { &TYPES[2..] } else { &TYPES });
+    let mut out = Map::from_iter([("type".to_owned(), json!(type_name))]);
+    if type_name == "array" {
+        out.insert("items".to_owned(), schema(random, depth - 1));
+    }
+    for _ in 0..random.below(4) {
+        let names = if random.below(6) == 0 { &ANYWHERE } else { keywords(type_name) };
+        let name = random.pick(names);
+        out.insert(name.to_owned(), keyword(random, name, depth.max(1)));
     }
     Value::Object(out)
 }
@@ -208,46 +219,70 @@ const TOKENS: [&str; 60] = [
     "é",
 ];
 
-/// A piece of an expression that may make sense.
-fn expression(random: &mut Random, depth: usize) -> String {
+#[derive(Clone, Copy)]
+enum Kind {
+    Bool,
+    Int,
+    Text,
+    List,
+}
+
+/// An expression that mostly makes sense.
+fn expression(random: &mut Random, kind: Kind, depth: usize) -> String {
+    use Kind::{Bool, Int, List, Text};
     if depth == 0 {
-        return random
-            .pick(&[
-                "self", "self.a", "self.b", "x", "1", "'a'", "true", "null", "1.5", "[1, 2]", "{'a': 1}",
-                "2u",
-            ])
-            .to_owned();
+        let leaves: &[&str] = match kind {
+            Bool => &["true", "false", "has(self.a)", "self == oldSelf"],
+            Int => &["1", "-1", "0", "9223372036854775807", "size(self.a)", "int(self.b)", "dyn(self).c"],
+            Text => &["'a'", "''", "'é😀'", "self.a[0]", "self.a[7]", "string(self.b)", "self.c"],
+            List => &["self.a", "['a', 'b']", "[]", "oldSelf.a", "dyn(self.b)"],
+        };
+        return random.pick(leaves).to_owned();
     }
-    let part = |random: &mut Random| expression(random, depth - 1);
-    let (first, second) = (part(random), part(random));
-    match random.below(16) {
-        0 => format!("({first} && {second})"),
-        1 => format!("({first} || {second})"),
-        2 => format!("({first} == {second})"),
-        3 => format!("({first} + {second})"),
-        4 => format!("({first} < {second})"),
-        5 => format!("({first} ? {second} : {second})"),
-        6 => format!("[{first}, {second}].all(x, {second})"),
-        7 => format!("{first}.map(x, {second})"),
-        8 => format!("{first}.filter(x, x == {second}).size()"),
-        9 => format!("dyn({first})[{second}]"),
-        10 => format!("string({first}).contains(string({second}))"),
-        11 => format!("type({first}) == type({second})"),
-        12 => format!("({first} in [{second}])"),
-        13 => format!("optional.of({first}).optMap(x, {second}).orValue({second})"),
-        14 => format!(
-            "dyn({first}).{}({second})",
-            random.pick(&["indexOf", "split", "replace", "add", "or", "find", "containsIP"])
-        ),
-        _ => format!("size({first}) == {second}"),
+    let kind = if random.below(40) == 0 { [Bool, Int, Text, List][random.below(4)] } else { kind };
+    let part = |random: &mut Random, kind| expression(random, kind, depth - 1);
+    let any = [Bool, Int, Text, List][random.below(4)];
+    let (same, other) = (part(random, any), part(random, any));
+    let (bool, int, second) = (part(random, Bool), part(random, Int), part(random, Int));
+    let (text, list) = (part(random, Text), part(random, List));
+    match (kind, random.below(7)) {
+        (Bool, 0) => format!("({bool} && {same} == {other})"),
+        (Bool, 1) => format!("({bool} || {int} < {second})"),
+        (Bool, 2) => format!("{list}.all(x, x != {text} || {bool})"),
+        (Bool, 3) => format!("{list}.exists_one(i, x, i == {int})"),
+        (Bool, 4) => format!("({text} in {list})"),
+        (Bool, 5) => format!("dyn({same}) == dyn({list})"),
+        (Bool, _) => format!("!{text}.matches({text})"),
+        (Int, 0) => format!("({int} + {second})"),
+        (Int, 1) => format!("({int} / {second})"),
+        (Int, 2) => format!("(-{int} * {second} % {int})"),
+        (Int, 3) => format!("size({list})"),
+        (Int, 4) => format!("{text}.indexOf({text}, {int})"),
+        (Int, 5) => format!("{list}.lastIndexOf({text})"),
+        (Int, _) => format!("({bool} ? {int} : {second})"),
+        (Text, 0) => format!("({text} + {text})"),
+        (Text, 1) => format!("{list}.join({text})"),
+        (Text, 2) => format!("{text}.substring({int}, {second})"),
+        (Text, 3) => format!("'%s %d %.3f'.format([{same}, {int}, 1.5])"),
+        (Text, 4) => format!("{list}[{int}]"),
+        (Text, 5) => format!("{text}.replace({text}, {text}, {int})"),
+        (Text, _) => format!("optional.of({text}).optMap(x, x + {text}).orValue({text})"),
+        (List, 0) => format!("{list}.map(x, x + {text})"),
+        (List, 1) => format!("{list}.filter(x, {bool})"),
+        (List, 2) => format!("({list} + {list})"),
+        (List, 3) => format!("{text}.split({text})"),
+        (List, 4) => format!("{list}.slice({int}, {second})"),
+        (List, 5) => format!("{list}.sort().distinct()"),
+        (List, _) => format!("[{text}, ?{list}[?{int}]]"),
     }
 }
 
 fn rule(random: &mut Random) -> String {
-    match random.below(3) {
+    match random.below(4) {
         0 => (0..1 + random.below(14)).map(|_| random.pick(&TOKENS)).collect(),
-        1 => format!("dyn({}) == dyn({})", expression(random, 2), expression(random, 2)),
-        _ => format!("dyn({}) != null", expression(random, 3)),
+        1 => expression(random, Kind::Bool, 1),
+        2 => expression(random, Kind::Bool, 2),
+        _ => expression(random, Kind::Bool, 3),
     }
 }
 
@@ -258,7 +293,7 @@ fn random_schemas_and_values_end_without_a_panic() {
     for _ in 0..4000 {
         let mut root = json!({"type": "object", "properties": {}});
         for name in ["spec", "a", "b"] {
-            root["properties"][name] = schema(&mut random, 4);
+            root["properties"][name] = schema(&mut random, 3);
         }
         let Ok(schema) = Schema::parse(&root) else { continue };
         accepted += 1;
@@ -287,6 +322,7 @@ fn random_rules_end_without_a_panic() {
             "properties": {
                 "a": {"type": "array", "maxItems": 5, "items": {"type": "string", "maxLength": 5}},
                 "b": {"x-kubernetes-int-or-string": true, "maxLength": 5},
+                "c": {"type": "string", "maxLength": 5},
             },
             "x-kubernetes-validations": [{"rule": rule(&mut random)}],
         }}});
@@ -306,7 +342,9 @@ fn deep_nesting_is_refused_not_followed() {
     let mut schema = json!({"type": "string"});
     for _ in 0..2000 {
         deep = Value::Array(vec![deep]);
-        schema = Value::Object([("items".to_owned(), schema), ("type".to_owned(), json!("array"))].into_iter().collect());
+        schema = Value::Object(
+            [("items".to_owned(), schema), ("type".to_owned(), json!("array"))].into_iter().collect(),
+        );
     }
     let mut root = json!({"type": "object", "properties": {}});
     root["properties"]["spec"] = schema;

@@ -9,6 +9,7 @@
 //!
 //! Behaviour: kube-openapi `pkg/handler3`, apiextensions-apiserver `pkg/controller/openapi`.
 
+mod gnostic;
 mod paths;
 mod schemas;
 mod swagger;
@@ -32,13 +33,15 @@ pub(crate) struct OpenApi(Mutex<Option<(u64, Arc<Documents>)>>);
 pub(crate) struct Documents {
     /// Of version 3, by the path below `/openapi/v3/`, such as `apis/apps/v1`.
     groups: BTreeMap<String, Document>,
-    /// Of version 2.
+    /// Of version 2, as JSON.
     swagger: Document,
+    /// The same as a protocol buffer.
+    gnostic: Document,
 }
 
 /// A document and its tag.
 pub(crate) struct Document {
-    pub(crate) json: Bytes,
+    pub(crate) bytes: Bytes,
     /// Changes with the content.
     pub(crate) tag: String,
 }
@@ -71,7 +74,9 @@ impl Documents {
                 groups.insert(path, Document::new(&document(registry, group, version)));
             }
         }
-        Self { groups, swagger: Document::new(&swagger::document(registry)) }
+        let swagger = swagger::document(registry);
+        let gnostic = Document::of_bytes(gnostic::encode(&swagger));
+        Self { groups, swagger: Document::new(&swagger), gnostic }
     }
 
     /// `/openapi/v3`: where the documents are.
@@ -89,9 +94,14 @@ impl Documents {
         self.groups.get(path)
     }
 
-    /// The document of version 2.
+    /// The document of version 2, as JSON.
     pub(crate) fn swagger(&self) -> &Document {
         &self.swagger
+    }
+
+    /// The document of version 2, as a protocol buffer.
+    pub(crate) fn gnostic(&self) -> &Document {
+        &self.gnostic
     }
 }
 
@@ -99,9 +109,13 @@ impl Document {
     pub(crate) fn new(value: &Value) -> Self {
         let mut json = Vec::new();
         write(&mut json, value);
+        Self::of_bytes(json)
+    }
+
+    fn of_bytes(bytes: Vec<u8>) -> Self {
         let mut hasher = DefaultHasher::new();
-        json.hash(&mut hasher);
-        Self { json: json.into(), tag: format!("{:016X}", hasher.finish()) }
+        bytes.hash(&mut hasher);
+        Self { bytes: bytes.into(), tag: format!("{:016X}", hasher.finish()) }
     }
 }
 

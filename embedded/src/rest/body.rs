@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 
 use super::options::FieldValidation;
 use crate::kinds::conform;
+use crate::protobuf;
 use crate::registry::Endpoint;
 use crate::status::{Cause, Result, Status, Subject, quoted};
 
@@ -31,6 +32,8 @@ pub(crate) struct Read {
 pub(crate) enum Syntax {
     Json,
     Yaml,
+    /// Only objects of built-in kinds.
+    Protobuf,
 }
 
 /// How the body is written, by its `Content-Type`.
@@ -38,7 +41,12 @@ pub(crate) fn syntax(headers: &HeaderMap) -> Result<Syntax> {
     match content_type(headers) {
         "" | "application/json" | "*/*" => Ok(Syntax::Json),
         "application/yaml" => Ok(Syntax::Yaml),
-        _ => Err(Status::unsupported_media_type(&["application/json", "application/yaml"])),
+        "application/vnd.kubernetes.protobuf" => Ok(Syntax::Protobuf),
+        _ => Err(Status::unsupported_media_type(&[
+            "application/json",
+            "application/yaml",
+            "application/vnd.kubernetes.protobuf",
+        ])),
     }
 }
 
@@ -59,6 +67,7 @@ pub(crate) fn read(body: &[u8], syntax: Syntax) -> std::result::Result<Read, Str
                 seed.deserialize(&mut deserializer).and_then(|value| deserializer.end().map(|()| value));
             value.map_err(|error| go_error(&error, body))?
         }
+        Syntax::Protobuf => protobuf::decode(body)?,
         Syntax::Yaml => {
             let text = std::str::from_utf8(body).map_err(|error| error.to_string())?;
             serde_saphyr::from_str(text).map_err(|error| format!("error converting YAML to JSON: {error}"))?
@@ -86,8 +95,8 @@ fn go_error(error: &serde_json::Error, body: &[u8]) -> String {
 }
 
 /// The options in the body of a deletion.
-pub(crate) fn options(body: &Bytes) -> Result<Value> {
-    let read = read(body, Syntax::Json).map_err(Status::bad_request)?;
+pub(crate) fn options(headers: &HeaderMap, body: &Bytes) -> Result<Value> {
+    let read = read(body, syntax(headers)?).map_err(Status::bad_request)?;
     if !read.value.is_object() {
         return Err(Status::bad_request("decoded object cannot be converted to DeleteOptions"));
     }
@@ -108,7 +117,11 @@ pub(crate) fn decode(
     body: &[u8],
     validation: FieldValidation,
 ) -> Result<Decoded> {
-    let read = read(body, syntax(headers)?).map_err(|why| unreadable(endpoint, body, &why))?;
+    let syntax = syntax(headers)?;
+    if syntax == Syntax::Protobuf && endpoint.strategy().is_none() {
+        return Err(Status::unsupported_media_type(&["application/json", "application/yaml"]));
+    }
+    let read = read(body, syntax).map_err(|why| unreadable(endpoint, body, &why))?;
     if !read.value.is_object() {
         let what = "json: cannot unmarshal a value that is no object";
         return Err(unreadable(endpoint, body, what));

@@ -3,6 +3,7 @@
 //! Behaviour: apimachinery `pkg/apis/meta/v1` and its `validation`.
 
 use bytes::Bytes;
+use http::HeaderMap;
 use serde_json::Value;
 
 use super::request::Query;
@@ -111,8 +112,8 @@ pub(crate) struct DeleteOptions {
 
 impl DeleteOptions {
     /// From the body, or from the query if there is none.
-    pub(crate) fn parse(query: &Query, body: &Bytes) -> Result<Self> {
-        let options = if body.is_empty() { from_query(query) } else { super::body::options(body)? };
+    pub(crate) fn parse(query: &Query, headers: &HeaderMap, body: &Bytes) -> Result<Self> {
+        let options = if body.is_empty() { from_query(query) } else { super::body::options(headers, body)? };
         let mut causes = Vec::new();
         let propagation = match options["propagationPolicy"].as_str() {
             None | Some("") => None,

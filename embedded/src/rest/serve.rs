@@ -34,6 +34,11 @@ use crate::store::Key;
 /// The largest body that is read, in bytes.
 const BODY_LIMIT: usize = 3 * 1024 * 1024;
 
+/// The document of version 2 as a protocol buffer.
+const GNOSTIC: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+/// The same, as old clients call it.
+const OLD_GNOSTIC: &str = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+
 /// Who asks, put into a request's extensions by what knows it.
 #[derive(Clone, Debug)]
 pub(crate) struct User(pub(crate) Arc<str>);
@@ -164,8 +169,14 @@ impl Call {
     }
 
     fn swagger(&self, core: &Core) -> Result<Response> {
+        let documents = core.openapi.documents(&core.registry());
+        if accept::clauses(&self.headers).any(|clause| [GNOSTIC, OLD_GNOSTIC].contains(&clause)) {
+            let mut response = self.tagged(documents.gnostic());
+            response.headers_mut().insert(header::CONTENT_TYPE, http::HeaderValue::from_static(GNOSTIC));
+            return Ok(response);
+        }
         accept::form(&self.headers, &self.query)?;
-        Ok(self.tagged(core.openapi.documents(&core.registry()).swagger()))
+        Ok(self.tagged(documents.swagger()))
     }
 
     /// A document, or no more than word that the client has it already.
@@ -177,7 +188,7 @@ impl Call {
             *response.status_mut() = StatusCode::NOT_MODIFIED;
             response
         } else {
-            answer::bytes(StatusCode::OK, [document.json.clone()])
+            answer::bytes(StatusCode::OK, [document.bytes.clone()])
         };
         if let Ok(tag) = http::HeaderValue::from_str(&tag) {
             response.headers_mut().insert(header::ETAG, tag);
@@ -316,7 +327,7 @@ impl Call {
     }
 
     fn delete(&self, core: &Arc<Core>, endpoint: &Endpoint, target: &Target, form: Form) -> Result<Response> {
-        let options = DeleteOptions::parse(&self.query, &self.body)?;
+        let options = DeleteOptions::parse(&self.query, &self.headers, &self.body)?;
         let namespace = endpoint.kind().is_namespaced.then_some(target.namespace.as_str());
         let deleted = delete::delete(core, endpoint, &Key::new(namespace, &target.name), &options)?;
         let now = core.clock.timestamp();
@@ -342,7 +353,7 @@ impl Call {
         form: Form,
     ) -> Result<Response> {
         let list = ListOptions::parse(&self.query, |field| read::is_selectable(endpoint, field))?;
-        let options = DeleteOptions::parse(&self.query, &self.body)?;
+        let options = DeleteOptions::parse(&self.query, &self.headers, &self.body)?;
         let page = read::page(core, endpoint, target, &list)?;
         for object in &page.objects {
             match delete::delete(core, endpoint, &object.key, &options) {

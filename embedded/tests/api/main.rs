@@ -4,5 +4,6 @@ mod builtin;
 mod custom;
 mod follow;
 mod kinds;
+mod kubectl;
 mod owners;
 mod world;

@@ -436,7 +436,9 @@ mod tests {
     #[rstest]
     #[case::nested_loops("self.n.all(x, self.n.all(y, x + y >= 0))")]
     #[case::comparing_large_values("self.n.all(x, self == self)")]
-    #[case::doubling_lists("[self.n].map(a, a + a).map(a, a + a).map(a, a + a).map(a, a + a).map(a, a + a).map(a, a + a).map(a, a + a).map(a, a + a).map(a, a + a).map(a, a + a).map(a, a + a).map(a, a + a).map(a, a + a).map(a, a + a).size() > 0")]
+    #[case::doubling_lists(
+        "[self.n].map(a, a + a).map(a, a + a).map(a, a + a).map(a, a + a).map(a, a + a).map(a, a + a).map(a, a + a).map(a, a + a).map(a, a + a).map(a, a + a).map(a, a + a).map(a, a + a).map(a, a + a).map(a, a + a).size() > 0"
+    )]
     #[case::doubling_text(
         "self.n.map(x, self.t).map(t, t + t + t + t + t + t + t + t + t + t + t + t + t + t + t + t).size() > 0"
     )]

@@ -1,6 +1,5 @@
 //! URLs as Go's `url.ParseRequestURI` reads them.
 
-
 /// The parts of a URL that rules may ask for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Url {
