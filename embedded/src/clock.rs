@@ -28,11 +28,6 @@ impl Clock {
     pub(crate) fn seconds(self) -> String {
         seconds(self.timestamp())
     }
-
-    /// The wall-clock time in microseconds, as `metav1.MicroTime` is written.
-    pub(crate) fn micros(self) -> String {
-        self.timestamp().strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string()
-    }
 }
 
 /// The time in whole seconds, as `metav1.Time` is written.
@@ -51,6 +46,5 @@ mod tests {
         let clock = Clock::starting_at("2026-01-01T00:00:00Z".parse().unwrap());
         tokio::time::advance(Duration::from_millis(3_661_500)).await;
         assert_eq!(clock.seconds(), "2026-01-01T01:01:01Z");
-        assert_eq!(clock.micros(), "2026-01-01T01:01:01.500000Z");
     }
 }

@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 
 use crate::apply;
 use crate::core::Core;
+use crate::kinds::Strategy;
 use crate::registry::Endpoint;
 use crate::rest::{DeleteOptions, FOREGROUND, ORPHAN, Propagation, delete, finalizers, is_crd, is_over};
 use crate::store::{Address, Draft, Fields, Key, NAMESPACES, Object, metadata_mut, object_mut};
@@ -435,7 +436,7 @@ enum Owner {
 }
 
 fn is_collected(endpoint: &Endpoint) -> bool {
-    endpoint.strategy().is_none_or(|strategy| strategy.is_collected())
+    endpoint.strategy().is_none_or(Strategy::is_collected)
 }
 
 fn address(endpoint: &Endpoint, object: &Object) -> Address {

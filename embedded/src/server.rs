@@ -107,7 +107,6 @@ impl Server {
     }
 
     /// The whole API as a tower service. Whoever can call it may do everything.
-    #[must_use]
     pub fn router(&self) -> Router {
         rest::router(self.core.clone())
     }

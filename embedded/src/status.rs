@@ -75,10 +75,6 @@ impl Cause {
         Self::new("FieldValueForbidden", field, joined("Forbidden", detail))
     }
 
-    pub(crate) fn duplicate(field: impl Into<String>, value: &str) -> Self {
-        Self::new("FieldValueDuplicate", field, format!("Duplicate value: {value}"))
-    }
-
     pub(crate) fn too_long(field: impl Into<String>, limit: usize) -> Self {
         Self::new("FieldValueTooLong", field, format!("Too long: may not be more than {limit} bytes"))
     }
@@ -261,11 +257,6 @@ impl Status {
         let cause = Cause::new("ResourceVersionTooLarge", "", "Too large resource version".to_owned());
         let details = Details { causes: vec![cause], retry_after_seconds: 1, ..Details::default() };
         Self::new(StatusCode::GATEWAY_TIMEOUT, "Timeout", format!("Timeout: {message}")).about(details)
-    }
-
-    pub(crate) fn internal(message: impl Into<String>) -> Self {
-        let message = format!("Internal error occurred: {}", message.into());
-        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "InternalError", message)
     }
 
     /// What the API server calls an error of its own, though it is the client's.

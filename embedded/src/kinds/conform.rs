@@ -6,6 +6,8 @@
 //!
 //! Behaviour: `encoding/json` as the API server uses it; `omitempty` in `k8s.io/api`.
 
+use std::fmt::Write as _;
+
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use jiff::Timestamp;
@@ -288,7 +290,7 @@ impl Walk {
                 *item = zero(of);
             }
             let length = self.path.len();
-            self.path.push_str(&format!("[{index}]"));
+            let _ = write!(self.path, "[{index}]"); // writing to memory cannot fail
             self.value(item, of, place, depth + 1)?;
             self.path.truncate(length);
         }
@@ -355,9 +357,8 @@ fn is_left_out(value: &Value, schema: &Value, type_name: &str, name: &str) -> bo
 /// Texts behind pointers keep their empty value.
 fn is_pointer(type_name: &str, name: &str) -> bool {
     match short(type_name) {
-        "LeaseSpec" => true,
+        "LeaseSpec" | "EndpointPort" => true,
         "Endpoint" => matches!(name, "hostname" | "nodeName" | "zone"),
-        "EndpointPort" => true,
         "ServicePort" => name == "appProtocol",
         "WebhookClientConfig" => name == "url",
         "ServiceReference" => name == "path",
@@ -516,7 +517,7 @@ mod tests {
             unknown,
             Ok(Unknown(vec!["bogus".to_owned(), "metadata.foo".to_owned(), "spec.ports[0].x".to_owned()]))
         );
-        assert_eq!(value["spec"], json!({ "ports": [{ "port": 0 }] }));
+        assert_eq!(value["spec"], json!({ "ports": [{ "port": 0, "protocol": "TCP" }] }));
     }
 
     #[test]

@@ -158,7 +158,7 @@ fn bad_versions(spec: &Value) -> Vec<Cause> {
     match text(&spec["conversion"], "strategy") {
         "" => causes.push(Cause::required("spec.conversion.strategy", "")),
         strategy => {
-            causes.extend(one_of("spec.conversion.strategy".to_owned(), strategy, &["None", "Webhook"]))
+            causes.extend(one_of("spec.conversion.strategy".to_owned(), strategy, &["None", "Webhook"]));
         }
     }
     causes
@@ -215,11 +215,10 @@ fn bad_column(column: &Value, field: &str) -> Vec<Cause> {
 
 /// What cannot change once the names are accepted.
 fn changed(spec: &Value, old: &Value) -> Vec<Cause> {
-    let fields: [(&str, fn(&Value) -> &Value); 4] = [
-        ("spec.group", |spec| &spec["group"]),
-        ("spec.scope", |spec| &spec["scope"]),
-        ("spec.names.kind", |spec| &spec["names"]["kind"]),
-        ("spec.names.plural", |spec| &spec["names"]["plural"]),
-    ];
-    fields.iter().filter_map(|(name, field)| super::immutable(name, field(spec), field(old))).collect()
+    let fields = ["/group", "/scope", "/names/kind", "/names/plural"];
+    let change = |pointer: &&str| {
+        let (new, old) = (spec.pointer(pointer)?, old.pointer(pointer)?);
+        super::immutable(&format!("spec{}", pointer.replace('/', ".")), new, old)
+    };
+    fields.iter().filter_map(change).collect()
 }

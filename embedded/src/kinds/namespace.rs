@@ -63,12 +63,12 @@ impl Strategy for Namespace {
         if old.is_none() || phase == expected || phase.is_null() {
             return Vec::new();
         }
-        let condition = if is_deleting { "if" } else { "may only be 'Terminating' if" };
-        let detail = match is_deleting {
-            true => format!("may only be 'Active' {condition} `deletionTimestamp` is empty"),
-            false => format!("{condition} `deletionTimestamp` is not empty"),
+        let detail = if is_deleting {
+            "may only be 'Active' if `deletionTimestamp` is empty"
+        } else {
+            "may only be 'Terminating' if `deletionTimestamp` is not empty"
         };
-        vec![Cause::invalid("status.Phase", &quoted(phase.as_str().unwrap_or_default()), &detail)]
+        vec![Cause::invalid("status.Phase", &quoted(phase.as_str().unwrap_or_default()), detail)]
     }
 
     fn fields(&self, object: &Value) -> Fields {

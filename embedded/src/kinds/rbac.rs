@@ -112,7 +112,7 @@ fn bad_subject(subject: &Value, field: &str) -> Vec<Cause> {
             }
         }
         "User" | "Group" => {
-            causes.extend(one_of(format!("{field}.apiGroup"), text(subject, "apiGroup"), &[GROUP]))
+            causes.extend(one_of(format!("{field}.apiGroup"), text(subject, "apiGroup"), &[GROUP]));
         }
         other => causes.push(Cause::not_supported(
             format!("{field}.kind"),

@@ -60,14 +60,14 @@ fn object(kind: &Kind, version: &Version, is_whole: bool) -> Value {
     let accepted = PATCHES.iter().filter(|one| kind.is_builtin() || !one.contains("strategic"));
     let content: Map<String, Value> = accepted.map(|one| ((*one).to_owned(), patch_schema.clone())).collect();
     patch["requestBody"] = json!({ "content": content, "required": true });
-    let mut path = json!({
+    let mut item = json!({
         "get": operation(kind, version, "get", &schema, &[]),
         "put": with_body(operation(kind, version, "put", &schema, &write), kind, version),
         "patch": patch,
         "parameters": path_parameters(kind, true),
     });
     if is_whole {
-        path["delete"] = operation(
+        item["delete"] = operation(
             kind,
             version,
             "delete",
@@ -75,7 +75,7 @@ fn object(kind: &Kind, version: &Version, is_whole: bool) -> Value {
             &["dryRun", "propagationPolicy"],
         );
     }
-    path
+    item
 }
 
 fn operation(kind: &Kind, version: &Version, action: &str, schema: &str, parameters: &[&str]) -> Value {

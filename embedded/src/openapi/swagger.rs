@@ -50,7 +50,9 @@ fn convert(schema: &mut Value) {
                 || fields.get("x-kubernetes-preserve-unknown-fields") == Some(&true.into())
                 || fields.get("x-kubernetes-int-or-string") == Some(&true.into());
             if fields.get("type").is_none_or(Value::is_string) {
-                UNKNOWN.iter().for_each(|name| drop(fields.remove(*name)));
+                for name in UNKNOWN {
+                    fields.remove(name);
+                }
             }
             if is_free && fields.get("type").is_some_and(Value::is_string) {
                 // Its values may be of other types too.

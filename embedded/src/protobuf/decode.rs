@@ -174,7 +174,7 @@ mod tests {
     use super::super::Writer;
     use super::*;
 
-    fn written(fill: impl FnOnce(&mut Writer)) -> Writer {
+    fn written(fill: impl FnOnce(&mut Writer) -> &mut Writer) -> Writer {
         let mut writer = Writer::default();
         fill(&mut writer);
         writer
@@ -183,15 +183,15 @@ mod tests {
     #[test]
     fn a_config_map_is_read() {
         let metadata = written(|metadata| {
-            let entry = written(|entry| drop(entry.text(1, "l").text(2, "v").number(9, 1)));
-            let created = written(|time| drop(time.number(1, 1_767_225_600).number(2, 0)));
-            metadata.text(1, "x").text(2, "").number(7, 0).message(8, &created).message(11, &entry);
+            let entry = written(|entry| entry.text(1, "l").text(2, "v").number(9, 1));
+            let created = written(|time| time.number(1, 1_767_225_600).number(2, 0));
+            metadata.text(1, "x").text(2, "").number(7, 0).message(8, &created).message(11, &entry)
         });
-        let data = written(|entry| drop(entry.text(1, "a").text(2, "1")));
-        let raw = written(|raw| drop(raw.message(1, &metadata).message(2, &data).number(4, 1)));
-        let types = written(|types| drop(types.text(1, "v1").text(2, "ConfigMap")));
+        let data = written(|entry| entry.text(1, "a").text(2, "1"));
+        let raw = written(|raw| raw.message(1, &metadata).message(2, &data).number(4, 1));
+        let types = written(|types| types.text(1, "v1").text(2, "ConfigMap"));
         let mut body = MAGIC.to_vec();
-        body.extend(written(|body| drop(body.message(1, &types).message(2, &raw).text(4, ""))).finish());
+        body.extend(written(|body| body.message(1, &types).message(2, &raw).text(4, "")).finish());
         let expected = json!({
             "apiVersion": "v1", "kind": "ConfigMap", "data": { "a": "1" }, "immutable": true,
             "metadata": { "name": "x", "generateName": "", "generation": 0, "creationTimestamp": "2026-01-01T00:00:00Z", "labels": { "l": "v" } },
@@ -202,9 +202,9 @@ mod tests {
     #[test]
     fn what_is_no_message_of_a_known_kind_is_refused() {
         assert!(decode(b"{}").is_err_and(|why| why.contains("does not appear")));
-        let types = written(|types| drop(types.text(1, "v2").text(2, "Pod")));
+        let types = written(|types| types.text(1, "v2").text(2, "Pod"));
         let mut body = MAGIC.to_vec();
-        body.extend(written(|body| drop(body.message(1, &types))).finish());
+        body.extend(written(|body| body.message(1, &types)).finish());
         assert_eq!(decode(&body), Err("no kind \"Pod\" is registered for version \"v2\"".to_owned()));
     }
 }

@@ -80,6 +80,7 @@ impl Writer {
         self
     }
 
+    #[cfg(test)]
     pub(crate) fn number(&mut self, field: u64, number: u64) -> &mut Self {
         self.varint(field << 3);
         self.varint(number);

@@ -28,7 +28,7 @@ const ADMISSION: &str = "admissionregistration.k8s.io";
 
 macro_rules! entry {
     ($group:expr, $plural:literal, $kind:literal, $short:expr, $strategy:expr $(, $flag:ident)*) => {{
-        #[expect(unused_mut, reason = "not every kind has flags")]
+        #[allow(unused_mut, reason = "not every kind has flags")]
         let mut entry = Entry {
             group: $group, version: "v1", plural: $plural, singular: "", kind: $kind, short_names: $short,
             categories: &[], is_namespaced: true, has_status: false, strategy: $strategy,

@@ -15,6 +15,7 @@ use crate::store::{CollectionId, Object, object_mut, write};
 
 /// What a kind is called.
 #[derive(Clone, Debug, Default)]
+#[expect(clippy::struct_field_names, reason = "they are the API's")]
 pub(crate) struct Names {
     /// Empty for the core group.
     pub(crate) group: Box<str>,
@@ -49,6 +50,7 @@ pub(crate) enum Behaviour {
 }
 
 /// One version of a kind.
+#[expect(clippy::struct_field_names, reason = "they are the API's")]
 pub(crate) struct Version {
     pub(crate) name: Box<str>,
     /// `group/version`, or the version alone in the core group.

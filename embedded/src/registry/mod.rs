@@ -4,7 +4,7 @@ mod builtin;
 mod custom;
 mod kind;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub(crate) use builtin::builtin;
@@ -76,10 +76,5 @@ impl Registry {
         versions.sort_by_key(|version| kind::priority(version));
         versions.dedup();
         versions
-    }
-
-    /// The kinds by the number of their collection.
-    pub(crate) fn by_collection(&self) -> HashMap<crate::store::CollectionId, Arc<Kind>> {
-        self.kinds().map(|kind| (kind.collection, kind.clone())).collect()
     }
 }

@@ -71,7 +71,7 @@ pub(crate) fn object(
         Form::Metadata => bytes(code, metadata(object)),
         Form::Table(include) => {
             let head = table::head(endpoint, Some(&object.revision.to_string()), None, None);
-            json(code, &table::table(head, endpoint, std::slice::from_ref(object), include, true, now))
+            json(code, &table::table(&head, endpoint, std::slice::from_ref(object), include, true, now))
         }
     }
 }
@@ -156,7 +156,7 @@ impl List<'_> {
     fn table(&self, include: Include, now: Timestamp) -> Response<Body> {
         let revision = self.revision.to_string();
         let head = table::head(self.endpoint, Some(&revision), self.next.as_deref(), self.remaining);
-        json(StatusCode::OK, &table::table(head, self.endpoint, self.objects, include, true, now))
+        json(StatusCode::OK, &table::table(&head, self.endpoint, self.objects, include, true, now))
     }
 }
 

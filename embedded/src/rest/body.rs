@@ -16,7 +16,7 @@ use crate::protobuf;
 use crate::registry::Endpoint;
 use crate::status::{Cause, Result, Status, Subject, quoted};
 
-/// How deep a body may be; serde_json itself stops at 128.
+/// How deep a body may be; `serde_json` itself stops at 128.
 const MAX_DEPTH: usize = 120;
 
 /// A body that was read, and what is remarkable about it.
@@ -126,16 +126,16 @@ pub(crate) fn decode(
         let what = "json: cannot unmarshal a value that is no object";
         return Err(unreadable(endpoint, body, what));
     }
-    let mut value = read.value;
+    let value = read.value;
     check_type(endpoint, &value, body)?;
-    complete(endpoint, value, read.duplicates, validation)
+    complete(endpoint, value, &read.duplicates, validation)
 }
 
 /// Makes a value an object of the endpoint's kind: what the kind does not have goes, defaults come.
 pub(crate) fn complete(
     endpoint: &Endpoint,
     value: Value,
-    duplicates: Vec<String>,
+    duplicates: &[String],
     validation: FieldValidation,
 ) -> Result<Decoded> {
     try_complete(endpoint, value, duplicates, validation).map_err(|why| not_handled(endpoint, &why))
@@ -145,7 +145,7 @@ pub(crate) fn complete(
 pub(crate) fn try_complete(
     endpoint: &Endpoint,
     mut value: Value,
-    duplicates: Vec<String>,
+    duplicates: &[String],
     validation: FieldValidation,
 ) -> std::result::Result<Decoded, String> {
     let mut problems: Vec<_> =

@@ -18,7 +18,7 @@ const STATUS_VERBS: [&str; 3] = ["get", "patch", "update"];
 /// `/api`: the versions of the core group.
 pub(crate) fn core_versions(registry: &Registry, headers: &HeaderMap) -> Response<Body> {
     if is_aggregated(headers) {
-        return aggregated(registry, headers, |group| group.is_empty());
+        return aggregated(registry, headers, str::is_empty);
     }
     let value = json!({
         "kind": "APIVersions",

@@ -1,4 +1,4 @@
-//! The JSONPath of printer columns: a chain of fields, indexes, wildcards and filters.
+//! The `JSONPath` of printer columns: a chain of fields, indexes, wildcards and filters.
 //!
 //! Behaviour: client-go `util/jsonpath`, as far as columns use it.
 
@@ -119,12 +119,11 @@ fn closing_bracket(text: &str) -> Option<usize> {
     for (at, character) in text.char_indices() {
         match (quote, character) {
             (Some(open), _) if open == character => quote = None,
-            (Some(_), _) => {}
             (None, '\'' | '"') => quote = Some(character),
             (None, '[') => depth += 1,
             (None, ']') if depth == 0 => return Some(at),
             (None, ']') => depth -= 1,
-            (None, _) => {}
+            _ => {}
         }
     }
     None

@@ -161,6 +161,7 @@ fn from_query(query: &Query) -> Value {
 
 /// The options of a list, a watch or the deletion of a collection.
 #[derive(Clone, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "they are the API's")]
 pub(crate) struct ListOptions {
     pub(crate) filter: Filter,
     /// Zero means all.

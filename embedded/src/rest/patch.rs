@@ -52,7 +52,7 @@ fn json(write: &Write<'_>, bytes: &[u8]) -> Result<Written> {
     write.update(Absent::Refuse, &|live| {
         let mut value = live.cloned().unwrap_or_default();
         json_patch::patch(&mut value, &patch).map_err(|_| Status::patch_does_not_fit())?;
-        made(write, value, Vec::new())
+        made(write, value, &[])
     })
 }
 
@@ -64,7 +64,7 @@ fn merge(write: &Write<'_>, bytes: &[u8]) -> Result<Written> {
     write.update(Absent::Refuse, &|live| {
         let mut value = live.cloned().unwrap_or_default();
         json_patch::merge(&mut value, &read.value);
-        made(write, value, read.duplicates.clone())
+        made(write, value, &read.duplicates)
     })
 }
 
@@ -80,7 +80,7 @@ fn strategic(write: &Write<'_>, bytes: &[u8]) -> Result<Written> {
                 let code = StatusCode::from_u16(error.code()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
                 Status::new(code, error.reason(), error.to_string())
             })?;
-        made(write, Value::Object(patched), read.duplicates.clone())
+        made(write, Value::Object(patched), &read.duplicates)
     })
 }
 
@@ -97,7 +97,7 @@ fn applied(write: &Write<'_>, bytes: &[u8]) -> Result<Written> {
     }
     write.update(Absent::Create, &|live| {
         let value = apply::apply(live, &given, &write.context()).map_err(refusal)?;
-        Ok(Made { is_tracked: true, ..made(write, value, read.duplicates.clone())? })
+        Ok(Made { is_tracked: true, ..made(write, value, &read.duplicates)? })
     })
 }
 
@@ -128,7 +128,7 @@ fn refusal(error: apply::Error) -> Status {
 }
 
 /// The patched object, decoded again as if it had been sent.
-fn made(write: &Write<'_>, value: Value, duplicates: Vec<String>) -> Result<Made> {
+fn made(write: &Write<'_>, value: Value, duplicates: &[String]) -> Result<Made> {
     check_name(write, &value)?;
     body::check_type(write.endpoint, &value, b"")?;
     let shown = value.to_string();

@@ -26,10 +26,11 @@ use crate::apply;
 use crate::audit::Asked;
 use crate::core::Core;
 use crate::faults::Struck;
+use crate::kinds::Strategy;
 use crate::openapi::Document;
 use crate::registry::{Endpoint, Registry};
 use crate::status::{self, Result, Status};
-use crate::store::Key;
+use crate::store::{Key, metadata_mut};
 
 /// The largest body that is read, in bytes.
 const BODY_LIMIT: usize = 3 * 1024 * 1024;
@@ -287,18 +288,11 @@ impl Call {
         act(&Write { core, endpoint, target, options: &options, manager: &manager })
     }
 
-    fn written(&self, core: &Core, endpoint: &Endpoint, written: &Written, form: Form) -> Response {
-        let code = if written.is_new { StatusCode::CREATED } else { StatusCode::OK };
-        let mut response = answer::object(endpoint, &written.object, form, code, core.clock.timestamp());
-        warn(&mut response, &written.warnings);
-        response
-    }
-
     fn create(&self, core: &Arc<Core>, endpoint: &Endpoint, target: &Target, form: Form) -> Result<Response> {
         let written = self.write(core, endpoint, target, "CreateOptions", |write| {
             write.create(self.decoded(endpoint, write.options)?)
         })?;
-        Ok(self.written(core, endpoint, &written, form))
+        Ok(written_answer(core, endpoint, &written, form))
     }
 
     fn decoded(&self, endpoint: &Endpoint, options: &WriteOptions) -> Result<Made> {
@@ -307,7 +301,7 @@ impl Call {
     }
 
     fn update(&self, core: &Arc<Core>, endpoint: &Endpoint, target: &Target, form: Form) -> Result<Response> {
-        let creates = endpoint.strategy().is_some_and(|strategy| strategy.creates_on_update());
+        let creates = endpoint.strategy().is_some_and(Strategy::creates_on_update);
         let absent = if creates { Absent::Create } else { Absent::Refuse };
         let written = self.write(core, endpoint, target, "UpdateOptions", |write| {
             let made = self.decoded(endpoint, write.options)?;
@@ -316,14 +310,14 @@ impl Call {
                 Ok(Made { value: made.value.clone(), warnings: made.warnings.clone(), is_tracked: false })
             })
         })?;
-        Ok(self.written(core, endpoint, &written, form))
+        Ok(written_answer(core, endpoint, &written, form))
     }
 
     fn patch(&self, core: &Arc<Core>, endpoint: &Endpoint, target: &Target, form: Form) -> Result<Response> {
         let written = self.write(core, endpoint, target, "PatchOptions", |write| {
             patch::patch(write, &self.headers, &self.body)
         })?;
-        Ok(self.written(core, endpoint, &written, form))
+        Ok(written_answer(core, endpoint, &written, form))
     }
 
     fn delete(&self, core: &Arc<Core>, endpoint: &Endpoint, target: &Target, form: Form) -> Result<Response> {
@@ -333,9 +327,7 @@ impl Call {
         let now = core.clock.timestamp();
         Ok(match deleted {
             Deleted::Marked(object) => answer::object(endpoint, &object, form, delete_code(&options), now),
-            Deleted::Gone(object)
-                if endpoint.strategy().is_some_and(|strategy| strategy.returns_deleted()) =>
-            {
+            Deleted::Gone(object) if endpoint.strategy().is_some_and(Strategy::returns_deleted) => {
                 answer::object(endpoint, &object, form, StatusCode::OK, now)
             }
             Deleted::Gone(object) => {
@@ -381,13 +373,14 @@ pub(crate) fn load(core: &Core, endpoint: &Endpoint, mut object: Value) -> Resul
     object.as_object_mut().into_iter().for_each(|fields| drop(fields.remove("status")));
     let made = |value: Value| -> Result<Made> {
         body::check_type(endpoint, &value, b"")?;
-        let decoded = body::complete(endpoint, value, Vec::new(), options.field_validation)?;
+        let decoded = body::complete(endpoint, value, &[], options.field_validation)?;
         Ok(Made { value: decoded.value, warnings: decoded.warnings, is_tracked: false })
     };
     let replaced = write.update(Absent::Refuse, &|live| {
         let mut object = object.clone();
         if let Some(live) = live {
-            object["metadata"]["resourceVersion"] = live["metadata"]["resourceVersion"].clone();
+            let version = live["metadata"]["resourceVersion"].clone();
+            metadata_mut(&mut object).insert("resourceVersion".to_owned(), version);
         }
         made(object)
     });
@@ -400,6 +393,13 @@ pub(crate) fn load(core: &Core, endpoint: &Endpoint, mut object: Value) -> Resul
 /// A deletion that was asked for with the old word for propagation and is not over is accepted, not done.
 fn delete_code(options: &DeleteOptions) -> StatusCode {
     if options.orphan_dependents == Some(false) { StatusCode::ACCEPTED } else { StatusCode::OK }
+}
+
+fn written_answer(core: &Core, endpoint: &Endpoint, change: &Written, form: Form) -> Response {
+    let status = if change.is_new { StatusCode::CREATED } else { StatusCode::OK };
+    let mut response = answer::object(endpoint, &change.object, form, status, core.clock.timestamp());
+    warn(&mut response, &change.warnings);
+    response
 }
 
 /// What no kind is served at. Only the built-in groups answer with a `Status`.

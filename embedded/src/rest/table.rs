@@ -39,7 +39,7 @@ pub(crate) fn head(
 /// A table of these objects. `has_columns` says whether their definitions are in it; a watch sends them
 /// once.
 pub(crate) fn table(
-    metadata: Value,
+    metadata: &Value,
     endpoint: &Endpoint,
     objects: &[Arc<Object>],
     include: Include,

@@ -238,7 +238,7 @@ impl Watch {
     fn table(&mut self, objects: &[Arc<Object>], revision: &str, include: Include) -> Value {
         let head = table::head(&self.endpoint, Some(revision), None, None);
         let has_columns = !std::mem::replace(&mut self.has_sent_columns, true);
-        table::table(head, &self.endpoint, objects, include, has_columns, self.core.clock.timestamp())
+        table::table(&head, &self.endpoint, objects, include, has_columns, self.core.clock.timestamp())
     }
 
     fn send_bookmark(&mut self, revision: u64, is_initial: bool) {

@@ -118,13 +118,12 @@ impl Write<'_> {
             let prefix: String = prefix.chars().take(58).collect();
             metadata.insert("name".to_owned(), format!("{prefix}{}", core.suffix()).into());
         }
-        match self.endpoint.strategy() {
-            Some(strategy) => strategy.prepare_create(value, core),
-            None => {
-                metadata_mut(value).insert("generation".to_owned(), 1.into());
-                if self.endpoint.version().has_status {
-                    object_mut(value).remove("status");
-                }
+        if let Some(strategy) = self.endpoint.strategy() {
+            strategy.prepare_create(value, core);
+        } else {
+            metadata_mut(value).insert("generation".to_owned(), 1.into());
+            if self.endpoint.version().has_status {
+                object_mut(value).remove("status");
             }
         }
     }
@@ -227,13 +226,13 @@ impl Write<'_> {
         if absent == Absent::Refuse || !self.target.subresource.is_empty() {
             return Err(Status::not_found(self.endpoint.resource(), &self.target.name));
         }
-        let made = make(None)?;
-        let uid = made.value["metadata"]["uid"].as_str().unwrap_or_default();
+        let new = make(None)?;
+        let uid = new.value["metadata"]["uid"].as_str().unwrap_or_default();
         if !uid.is_empty() {
             let why = format!("Precondition failed: UID in precondition: {uid}, UID in object meta: ");
             return Err(Status::conflict(self.endpoint.resource(), &self.target.name, &why));
         }
-        self.create(made)
+        self.create(new)
     }
 
     fn try_update(&self, current: &Arc<Object>, make: &Make<'_>) -> Result<Tried> {
@@ -253,7 +252,7 @@ impl Write<'_> {
         if value == old && self.is_written_as_now(current) {
             return Ok(Tried::Done(Written { object: current.clone(), is_new: false, warnings }));
         }
-        self.store_changed(current, value, warnings)
+        Ok(self.store_changed(current, value, warnings))
     }
 
     /// Checks UID and revision, where the client named them, against the live object.
@@ -340,13 +339,13 @@ impl Write<'_> {
         causes
     }
 
-    fn store_changed(&self, current: &Arc<Object>, value: Value, warnings: Vec<String>) -> Result<Tried> {
+    fn store_changed(&self, current: &Arc<Object>, value: Value, warnings: Vec<String>) -> Tried {
         let is_over = is_over(&value, self.endpoint);
         let mut draft = self.draft(value);
         let written = |object| Tried::Done(Written { object, is_new: false, warnings });
         if self.options.is_dry_run {
             let object = Object::encode(current.key.clone(), current.revision, &mut draft);
-            return Ok(written(Arc::new(object)));
+            return written(Arc::new(object));
         }
         let collection = self.endpoint.collection();
         let stored = if is_over {
@@ -357,14 +356,14 @@ impl Write<'_> {
         match stored {
             Ok(object) if is_over => {
                 self.core.removed(self.endpoint, &object);
-                Ok(written(object))
+                written(object)
             }
             Ok(object) => {
                 self.core.changed(self.endpoint, current, &object);
-                Ok(written(object))
+                written(object)
             }
             // Made anew; a revision that the client named is found to be stale then.
-            Err(_) => Ok(Tried::Again),
+            Err(_) => Tried::Again,
         }
     }
 

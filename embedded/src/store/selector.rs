@@ -20,13 +20,6 @@ impl Filter {
         self.labels.iter().all(|requirement| requirement.matches(object.label(&requirement.key)))
             && self.fields.iter().all(|requirement| requirement.matches(object))
     }
-
-    /// The one name that objects must have, if there is one.
-    pub(crate) fn name(&self) -> Option<&str> {
-        let named =
-            |requirement: &&FieldRequirement| requirement.field == "metadata.name" && requirement.equal;
-        self.fields.iter().find(named).map(|requirement| requirement.value.as_str())
-    }
 }
 
 /// One condition on a label.

@@ -12,6 +12,7 @@ fn at(name: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[expect(clippy::too_many_lines, reason = "a table")]
 async fn config_maps_are_created_as_on_the_real_server() -> Result<()> {
     let worlds = worlds("create").await?;
     let steps = [
@@ -114,6 +115,7 @@ async fn config_maps_are_created_as_on_the_real_server() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[expect(clippy::too_many_lines, reason = "a table")]
 async fn config_maps_are_changed_as_on_the_real_server() -> Result<()> {
     let worlds = worlds("change").await?;
     let steps = [

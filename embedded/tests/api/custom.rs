@@ -116,6 +116,7 @@ async fn crds_are_served_as_on_the_real_server() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[expect(clippy::too_many_lines, reason = "a table")]
 async fn custom_resources_are_written_as_on_the_real_server() -> Result<()> {
     let worlds = worlds("write").await?;
     let group = "write.example.com";

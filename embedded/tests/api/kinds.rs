@@ -170,12 +170,12 @@ async fn roles_and_bindings() -> Result<()> {
     let worlds = worlds("rbac").await?;
     let group = "/apis/rbac.authorization.k8s.io/v1";
     let roles = format!("{group}/namespaces/{{ns}}/roles");
-    let bindings = format!("{group}/namespaces/{{ns}}/rolebindings");
-    let rules = json!({ "rules": [{ "apiGroups": [""], "resources": ["pods"], "verbs": ["get"] }] });
-    let binding = json!({ "roleRef": { "kind": "Role", "name": "r" }, "subjects": [{ "kind": "User", "name": "a" }, { "kind": "ServiceAccount", "name": "b", "namespace": "{ns}" }] });
-    let mut steps = life(&roles, "life:x", &rules);
-    steps.extend(life(&bindings, "life", &binding));
-    steps.extend(life(&format!("{group}/clusterroles"), "{ns}-life", &rules));
+    let bound_in = format!("{group}/namespaces/{{ns}}/rolebindings");
+    let allowed = json!({ "rules": [{ "apiGroups": [""], "resources": ["pods"], "verbs": ["get"] }] });
+    let bound = json!({ "roleRef": { "kind": "Role", "name": "r" }, "subjects": [{ "kind": "User", "name": "a" }, { "kind": "ServiceAccount", "name": "b", "namespace": "{ns}" }] });
+    let mut steps = life(&roles, "life:x", &allowed);
+    steps.extend(life(&bound_in, "life", &bound));
+    steps.extend(life(&format!("{group}/clusterroles"), "{ns}-life", &allowed));
     steps.extend([
         ("no rules", Step::post(&roles, json!({ "metadata": { "name": "y" } }))),
         (
@@ -191,21 +191,21 @@ async fn roles_and_bindings() -> Result<()> {
         ),
         (
             "binding",
-            Step::post(&bindings, {
-                let mut object = binding.clone();
+            Step::post(&bound_in, {
+                let mut object = bound.clone();
                 object["metadata"] = json!({ "name": "y" });
                 object
             }),
         ),
         (
             "other role",
-            Step::patch(MERGE, format!("{bindings}/y"), json!({ "roleRef": { "name": "other" } })).loosely(),
+            Step::patch(MERGE, format!("{bound_in}/y"), json!({ "roleRef": { "name": "other" } })).loosely(),
         ),
         (
             "bad subject",
             Step::patch(
                 MERGE,
-                format!("{bindings}/y"),
+                format!("{bound_in}/y"),
                 json!({ "subjects": [{ "kind": "Nobody", "name": "a" }] }),
             ),
         ),

@@ -69,7 +69,7 @@ impl Kubectl {
 
     /// What kubectl says, and whether it is content.
     async fn run(&self, line: &str) -> Result<String> {
-        let output = tokio::time::timeout(Duration::from_secs(60), self.command(line).output());
+        let output = tokio::time::timeout(Duration::from_mins(1), self.command(line).output());
         let output = output.await.with_context(|| format!("{}: {line} takes too long", self.name))??;
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let said = format!("{}{}", text(&output.stdout), text(&output.stderr));

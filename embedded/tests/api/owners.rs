@@ -24,7 +24,7 @@ impl World {
 
     /// Waits until exactly these config maps are left, and returns them.
     async fn until_left(&self, names: &[&str]) -> Result<Vec<Value>> {
-        kapstan_envtest::until(Duration::from_secs(60), "the garbage to be collected", async || {
+        kapstan_envtest::until(Duration::from_mins(1), "the garbage to be collected", async || {
             let list = self.done(Step::get(MAPS)).await?;
             let items = list["items"].as_array().cloned().context("a list has items")?;
             let left: Vec<_> = items.iter().filter_map(|item| item["metadata"]["name"].as_str()).collect();
@@ -116,7 +116,7 @@ async fn a_namespace_goes_when_it_is_empty() -> Result<()> {
         world.owned("free", &[]).await?;
         world.done(Step::delete("/api/v1/namespaces/{ns}")).await?;
         world.until_left(&["held"]).await?;
-        kapstan_envtest::until(Duration::from_secs(60), "what is held to be marked", async || {
+        kapstan_envtest::until(Duration::from_mins(1), "what is held to be marked", async || {
             let held = world.done(Step::get(format!("{MAPS}/held"))).await?;
             Ok(held["metadata"]["deletionTimestamp"].is_string().then_some(()))
         })
@@ -126,7 +126,7 @@ async fn a_namespace_goes_when_it_is_empty() -> Result<()> {
         world
             .done(Step::patch(MERGE, format!("{MAPS}/held"), json!({ "metadata": { "finalizers": null } })))
             .await?;
-        kapstan_envtest::until(Duration::from_secs(60), "the namespace to go", async || {
+        kapstan_envtest::until(Duration::from_mins(1), "the namespace to go", async || {
             Ok((world.ask(&Step::get("/api/v1/namespaces/{ns}")).await?.code == 404).then_some(()))
         })
         .await?;

@@ -32,7 +32,7 @@ pub(crate) async fn worlds(prefix: &str) -> Result<[World; 2]> {
         let namespace = json!({ "metadata": { "generateName": format!("{prefix}-") } });
         let made = world.ask(&Step::post("/api/v1/namespaces", namespace)).await?;
         let name = made.body["metadata"]["name"].as_str().context("a namespace has a name")?;
-        world.namespace = name.to_owned();
+        name.clone_into(&mut world.namespace);
     }
     Ok([embedded, real])
 }
