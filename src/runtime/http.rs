@@ -27,7 +27,7 @@ use super::transport::{Connector, Dial, Stream};
 
 /// Bytes of an answer that are read, for the hooks called here.
 ///
-/// Upstream's client allows 20 MiB, for answers that carry whole objects; an answer of variables is a few KiB.
+/// Upstream limits the body of an error only, to 20 MiB; an answer of variables is a few KiB.
 pub const MAX_ANSWER_BYTES: u64 = 4 << 20;
 /// Bytes of response headers.
 const MAX_HEADER_BYTES: u32 = 32 << 10;
