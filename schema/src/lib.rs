@@ -33,9 +33,40 @@
 //! # Ok::<(), kapstan_schema::SchemaErrors>(())
 //! ```
 //!
+//! # Rules
+//! `x-kubernetes-validations` are compiled once, by [`Schema::parse`]: a rule that does not parse or type
+//! check, whose estimated cost is above the budget, or which calls a function that is not known here,
+//! refuses the schema with the text of the API server. No rule is skipped, none passes unevaluated: when
+//! other mistakes keep the rules from being looked at, [`Schema::validate`] says so, as the server does.
+//!
+//! There are the whole grammar; the macros `has`, `all`, `exists`, `exists_one`, `map` and `filter`, those with
+//! two variables, `transformList`, `transformMap`, `transformMapEntry`, `optMap`, `optFlatMap` and `sortBy`;
+//! optional types; the standard library; the libraries of strings with `format` and `quote`, sets and lists,
+//! and those of Kubernetes for lists, regular expressions, URLs, quantities, addresses and networks, formats
+//! and semantic versions. So are `oldSelf`, `optionalOldSelf`, `messageExpression`, `reason`, `fieldPath`, the
+//! correlation of list items by their keys, and the mistakes that an update may keep. Costs are estimated and
+//! counted as the API server does. [`Options::compatible_with`] is the version of Kubernetes whose functions
+//! may be used.
+//!
+//! What is missing:
+//! - the authorizer library, which CRDs cannot use either;
+//! - time zones by name: only `UTC` and offsets like `+01:00`;
+//! - quantities beyond 128 bits: they stick to the largest;
+//! - leave for rules that are stored already to use functions newer than [`Options::compatible_with`], and to
+//!   cost more than today's budget.
+//!
+//! A double without a fraction stays one here. The API server writes `1.0` as `1` and reads an integer the
+//! next time; who stores objects should do so too.
+//!
+//! Of the metadata of embedded resources, the names, the labels and the annotations are validated, and not all
+//! of what the server looks at.
+//!
 //! # Bounds
-//! Schemas and values deeper than [`MAX_DEPTH`] are refused. Patterns are finite automata of bounded
-//! size.
+//! Schemas and values deeper than [`MAX_DEPTH`] are refused. Patterns are finite automata that take at most
+//! 4 MiB. A rule has at most 100 000 bytes, 20 000 nodes and 128 levels. An evaluation may cost 1 000 000 of the
+//! API server's units, and all those of an object 10 000 000; as these do not cover everything that takes
+//! time, steps are counted too, and no text that a rule makes is longer than 8 MiB. What exceeds a bound is an
+//! error of the rule, never a pass.
 
 mod cel;
 mod correlate;

@@ -136,11 +136,12 @@ impl<'a> Eval<'a, '_> {
         let mut out = Entries::default();
         for (name, value, optional) in entries {
             let name = self.expr(name)?;
-            match self.expr(value)? {
-                Val::Optional(None) if *optional => {}
-                Val::Optional(Some(inner)) if *optional => out.insert(name, (*inner).clone())?,
-                value => out.insert(name, value)?,
-            }
+            let value = match self.expr(value)? {
+                Val::Optional(None) if *optional => continue,
+                Val::Optional(Some(inner)) if *optional => (*inner).clone(),
+                value => value,
+            };
+            out.set(name, value)?;
         }
         self.meter.charge(30)?;
         Ok(Val::Map(Map::own(out)))

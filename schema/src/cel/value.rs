@@ -411,16 +411,26 @@ fn key(value: &Val<'_>) -> Option<Key> {
 }
 
 impl<'a> Entries<'a> {
+    /// Fails if the key is there.
     pub(crate) fn insert(&mut self, name: Val<'a>, value: Val<'a>) -> Outcome<()> {
+        if self.set(name.clone(), value)? {
+            return Err(Fault::error(format!("insert failed: key {} already exists", show(&name))));
+        }
+        Ok(())
+    }
+
+    /// The last one counts, as in a map literal. Whether the key was there.
+    pub(crate) fn set(&mut self, name: Val<'a>, value: Val<'a>) -> Outcome<bool> {
         let Some(key) = key(&name).filter(|_| !matches!(name, Val::Double(_))) else {
             return Err(Fault::error(format!("unsupported key type: {}", name.type_name())));
         };
-        if self.places.contains_key(&key) {
-            return Err(Fault::error(format!("insert failed: key {} already exists", show(&name))));
+        if let Some(entry) = self.places.get(&key).and_then(|place| self.entries.get_mut(*place)) {
+            entry.1 = value;
+            return Ok(true);
         }
         self.places.insert(key, self.entries.len());
         self.entries.push((name, value));
-        Ok(())
+        Ok(false)
     }
 }
 
