@@ -1,8 +1,8 @@
 //! Type and object metadata of embedded resources.
 //!
 //! Behaviour: apiextensions-apiserver `pkg/apiserver/schema/objectmeta`. Of the metadata's own rules the
-//! forms are checked (text, maps of text, names of labels); owner references, finalizers and managed
-//! fields are not.
+//! types of the fields and the name are checked; the syntax of labels and annotations, owner references,
+//! finalizers and managed fields are not.
 
 use serde_json::{Map, Value};
 

@@ -58,8 +58,8 @@
 //! A double without a fraction stays one here. The API server writes `1.0` as `1` and reads an integer the
 //! next time; who stores objects should do so too.
 //!
-//! Of the metadata of embedded resources, the names, the labels and the annotations are validated, and not all
-//! of what the server looks at.
+//! Of the metadata of embedded resources, the name and the types of names, labels and annotations are validated;
+//! the syntax of labels, owner references, finalizers and managed fields are not.
 //!
 //! # Bounds
 //! Schemas and values deeper than [`MAX_DEPTH`] are refused. Patterns are finite automata that take at most

@@ -119,12 +119,11 @@ fn keyword(random: &mut Random, name: &str, depth: usize) -> Value {
         "required" | "x-kubernetes-list-map-keys" => json!([random.pick(&NAMES)]),
         "enum" => json!([value(random, 1), value(random, 1)]),
         "default" => value(random, 2),
-        "items" => nested(random),
         "not" => junctor(random),
         "additionalProperties" if random.below(3) == 0 => json!(random.below(2) == 0),
-        "additionalProperties" => nested(random),
+        "items" | "additionalProperties" => nested(random),
         "properties" => Value::Object(fields(random, nested)),
-        "allOf" | "anyOf" | "oneOf" => (0..1 + random.below(2)).map(|_| junctor(random)).collect(),
+        "allOf" | "anyOf" | "oneOf" => (0..=random.below(2)).map(|_| junctor(random)).collect(),
         "x-kubernetes-list-type" => json!(random.pick(&["set", "map", "atomic", "nope"])),
         "x-kubernetes-map-type" => json!(random.pick(&["granular", "atomic", "nope"])),
         "x-kubernetes-validations" => {
@@ -279,7 +278,7 @@ fn expression(random: &mut Random, kind: Kind, depth: usize) -> String {
 
 fn rule(random: &mut Random) -> String {
     match random.below(4) {
-        0 => (0..1 + random.below(14)).map(|_| random.pick(&TOKENS)).collect(),
+        0 => (0..=random.below(14)).map(|_| random.pick(&TOKENS)).collect(),
         1 => expression(random, Kind::Bool, 1),
         2 => expression(random, Kind::Bool, 2),
         _ => expression(random, Kind::Bool, 3),

@@ -89,7 +89,7 @@ fn operators<'a>(function: &str, args: &[Val<'a>], meter: &mut Meter) -> Applied
             Ok(Val::Bytes(Rc::new([first.as_slice(), second].concat())))
         }
         ("cel.@mapInsert", [Val::Map(map), name, value]) => {
-            map.clone().insert(name.clone(), value.clone(), meter).map(Val::Map)
+            map.clone().insert(name, value.clone(), meter).map(Val::Map)
         }
         ("dyn", [value]) => Ok(value.clone()),
         ("type", [value]) => Ok(Val::Type(value.type_name().into())),
@@ -653,7 +653,7 @@ fn urls<'a>(function: &str, args: &[Val<'a>]) -> Applied<'a> {
             let mut entries = Entries::default();
             for (name, values) in url.query() {
                 let values = values.into_iter().map(Val::text).collect();
-                if let Err(fault) = entries.insert(Val::text(name), Val::List(List::own(values))) {
+                if let Err(fault) = entries.insert(&Val::text(name), Val::List(List::own(values))) {
                     return Some(Err(fault));
                 }
             }

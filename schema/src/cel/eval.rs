@@ -285,13 +285,11 @@ impl<'a> Eval<'a, '_> {
                 }
                 Ok(Val::List(list))
             }
-            (Val::Map(map), [name, value]) => {
-                map.insert(name.clone(), value.clone(), self.meter).map(Val::Map)
-            }
+            (Val::Map(map), [name, value]) => map.insert(name, value.clone(), self.meter).map(Val::Map),
             (Val::Map(mut map), [Val::Map(entries)]) => {
                 for name in entries.keys() {
                     if let Some(value) = entries.find(&name)? {
-                        map = map.insert(name, value, self.meter)?;
+                        map = map.insert(&name, value, self.meter)?;
                     }
                 }
                 Ok(Val::Map(map))

@@ -412,9 +412,9 @@ fn key(value: &Val<'_>) -> Option<Key> {
 
 impl<'a> Entries<'a> {
     /// Fails if the key is there.
-    pub(crate) fn insert(&mut self, name: Val<'a>, value: Val<'a>) -> Outcome<()> {
+    pub(crate) fn insert(&mut self, name: &Val<'a>, value: Val<'a>) -> Outcome<()> {
         if self.set(name.clone(), value)? {
-            return Err(Fault::error(format!("insert failed: key {} already exists", show(&name))));
+            return Err(Fault::error(format!("insert failed: key {} already exists", show(name))));
         }
         Ok(())
     }
@@ -447,7 +447,7 @@ impl<'a> Map<'a> {
     }
 
     /// The map with one more entry, in place where nobody else holds it.
-    pub(crate) fn insert(self, name: Val<'a>, value: Val<'a>, meter: &mut Meter) -> Outcome<Self> {
+    pub(crate) fn insert(self, name: &Val<'a>, value: Val<'a>, meter: &mut Meter) -> Outcome<Self> {
         let mut entries = match self {
             Self::Own(entries) => entries,
             json @ Self::Json { .. } => {
@@ -455,7 +455,7 @@ impl<'a> Map<'a> {
                 for name in json.keys() {
                     if let Some(value) = json.find(&name)? {
                         meter.work(1)?;
-                        entries.insert(name, value)?;
+                        entries.insert(&name, value)?;
                     }
                 }
                 Rc::new(entries)
