@@ -1,7 +1,8 @@
 //! What a write costs, and how much memory an object takes, at 10^2 to 10^4 objects.
 //!
-//! `cargo run -p kapstan-embedded --example cost -- [CRD.yaml OBJECT.yaml]`, with a CRD and an object of
-//! it; without, a small CRD of its own. Each object is created and its status written once, as a controller
+//! `cargo run -p kapstan-embedded --example cost -- [NUMBER]... [CRD.yaml OBJECT.yaml]`, with a CRD and an
+//! object of it; without, a small CRD of its own. Memory that is given back stays with the process, so for
+//! memory measure one number at a time. Each object is created and its status written once, as a controller
 //! would, while a watch reads everything.
 #![expect(clippy::print_stdout, reason = "it prints a table")]
 
@@ -23,17 +24,22 @@ async fn main() -> Result<()> {
     let read =
         |path: &String| std::fs::read_to_string(path).with_context(|| format!("failed to read {path}"));
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let (crd, object) = match &args[..] {
+    let (sizes, files): (Vec<_>, Vec<_>) = args.into_iter().partition(|arg| arg.parse::<u32>().is_ok());
+    let mut sizes: Vec<u32> = sizes.iter().filter_map(|size| size.parse().ok()).collect();
+    if sizes.is_empty() {
+        sizes = vec![100, 1_000, 10_000];
+    }
+    let (crd, object) = match &files[..] {
         [] => (CRD.to_owned(), OBJECT.to_owned()),
         [crd, object] => (read(crd)?, read(object)?),
-        _ => anyhow::bail!("usage: cost [CRD.yaml OBJECT.yaml]"),
+        _ => anyhow::bail!("usage: cost [NUMBER]... [CRD.yaml OBJECT.yaml]"),
     };
     let object: Value = serde_saphyr::from_str(&object)?;
     println!(
         "| objects | create | status write | list of all | bytes of an object | resident memory of an object |"
     );
     println!("|---|---|---|---|---|---|");
-    for size in [100, 1_000, 10_000] {
+    for size in sizes {
         measure(&crd, &object, size).await?;
     }
     Ok(())

@@ -137,6 +137,7 @@ fn kind(entry: &Entry, collection: crate::store::CollectionId) -> Kind {
         storage: 0,
         encoding: 0,
         behaviour: Behaviour::Builtin(entry.strategy),
+        needs_webhook: false,
     }
 }
 

@@ -32,6 +32,7 @@ pub(crate) fn custom(crd: &Value, collection: CollectionId, encoding: u32) -> Re
         storage,
         encoding,
         behaviour: Behaviour::Custom,
+        needs_webhook: spec["conversion"]["strategy"] == "Webhook",
     })
 }
 

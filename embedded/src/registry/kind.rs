@@ -39,6 +39,9 @@ pub(crate) struct Kind {
     /// have the storage version's schema. A new one comes with each change of the schemas.
     pub(crate) encoding: u32,
     pub(crate) behaviour: Behaviour,
+    /// Whether a webhook converts between versions. Nobody calls it here, so only the stored version is
+    /// to be had.
+    pub(crate) needs_webhook: bool,
 }
 
 /// Where the rules of a kind come from.
@@ -192,6 +195,11 @@ impl Endpoint {
         }
         self.set_type(&mut value);
         value
+    }
+
+    /// Whether objects in this version are only to be had from a conversion webhook.
+    pub(crate) fn needs_webhook(&self) -> bool {
+        self.kind.needs_webhook && self.version != self.kind.storage
     }
 
     pub(crate) fn set_type(&self, value: &mut Value) {

@@ -257,6 +257,13 @@ fn check_builtin_type(endpoint: &Endpoint, api_version: &str, kind: &str) -> Res
     Err(Status::bad_request(format!("{shown} in version {version} cannot be handled as a {expected}: {why}")))
 }
 
+/// The integer that a number without a fraction is; `None` where a double may not be exact.
+fn whole(value: f64) -> Option<i64> {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    #[expect(clippy::cast_possible_truncation, reason = "it is whole and small enough")]
+    (value.fract() == 0.0 && value.abs() <= EXACT).then_some(value as i64)
+}
+
 /// Reads any JSON and remembers which fields of objects were there twice. The last one counts.
 struct Seed<'a> {
     duplicates: &'a mut Vec<String>,
@@ -291,7 +298,8 @@ impl<'de> Visitor<'de> for Seed<'_> {
     }
 
     fn visit_f64<E>(self, value: f64) -> std::result::Result<Value, E> {
-        Ok(value.into())
+        // Written again, it would have no fraction and be read as an integer.
+        Ok(whole(value).map_or_else(|| value.into(), Value::from))
     }
 
     fn visit_str<E>(self, value: &str) -> std::result::Result<Value, E> {
@@ -343,6 +351,12 @@ mod tests {
         let read = read(body, Syntax::Json).unwrap();
         assert_eq!(read.value, json!({ "a": 2, "b": [{ "c": 1 }], "d": { "e": "x" } }));
         assert_eq!(read.duplicates, ["a", "b[0].c", "d.e"]);
+    }
+
+    #[test]
+    fn a_number_without_a_fraction_is_an_integer() {
+        let read = read(b"[1.0,-2e3,1.5,1e300]", Syntax::Json).unwrap();
+        assert_eq!(read.value, json!([1, -2000, 1.5, 1e300]));
     }
 
     #[test]

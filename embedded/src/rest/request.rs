@@ -56,7 +56,9 @@ impl Target {
         let parts: Vec<String> = path.trim_matches('/').split('/').map(decode).collect();
         let (group, version, rest) = match &parts[..] {
             [api, version, rest @ ..] if api == "api" => ("", version, rest),
-            [apis, group, version, rest @ ..] if apis == "apis" => (group.as_str(), version, rest),
+            [apis, group, version, rest @ ..] if apis == "apis" && !group.is_empty() => {
+                (group.as_str(), version, rest)
+            }
             _ => return None,
         };
         let mut target = Self { group: group.to_owned(), version: version.clone(), ..Self::default() };

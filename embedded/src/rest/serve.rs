@@ -159,7 +159,7 @@ impl Call {
                 let path = self.path.trim_matches('/').trim_start_matches("openapi/v3/");
                 core.openapi.documents(&registry).group(path).map(|document| self.tagged(document))
             }
-            ["apis", group, version] => discovery::resources(&registry, group, version),
+            ["apis", group, version] if !group.is_empty() => discovery::resources(&registry, group, version),
             [""] => Some(answer::json(
                 StatusCode::OK,
                 &json!({ "paths": ["/api", "/apis", "/healthz", "/livez", "/openapi/v2", "/openapi/v3", "/readyz", "/version"] }),
@@ -202,6 +202,9 @@ impl Call {
         let registry = core.registry();
         let endpoint = registry.endpoint(&target.group, &target.version, &target.resource);
         let Some(endpoint) = endpoint else { return no_such_resource(&registry, target) };
+        if endpoint.needs_webhook() {
+            return Err(Status::not_implemented("conversion webhooks"));
+        }
         self.check_scope(&endpoint, target)?;
         self.check_subresource(&endpoint, target)?;
         let form = accept::form(&self.headers, &self.query)?;

@@ -6,4 +6,6 @@ mod follow;
 mod kinds;
 mod kubectl;
 mod owners;
+mod recorded;
+mod server;
 mod world;
