@@ -12,7 +12,8 @@ use kapstan_embedded::Server;
 async fn main() -> Result<()> {
     let server = Server::builder().start();
     for path in std::env::args_os().skip(1).map(std::path::PathBuf::from) {
-        let yaml = std::fs::read_to_string(&path).with_context(|| format!("failed to read {}", path.display()))?;
+        let yaml =
+            std::fs::read_to_string(&path).with_context(|| format!("failed to read {}", path.display()))?;
         let count = server.load(&yaml).with_context(|| format!("failed to load {}", path.display()))?;
         println!("# {count} objects from {}", path.display());
     }

@@ -34,6 +34,10 @@ fn crd(group: &str) -> Value {
                             "spec": {
                                 "type": "object",
                                 "required": ["size"],
+                                "x-kubernetes-validations": [
+                                    { "rule": "self.size < 100 || self.color == 'blue'", "message": "what is big is blue" },
+                                    { "rule": "self.color == oldSelf.color", "messageExpression": "'it was ' + oldSelf.color", "fieldPath": ".color", "reason": "FieldValueForbidden" },
+                                ],
                                 "properties": {
                                     "size": { "type": "integer", "minimum": 1 },
                                     "color": { "type": "string", "default": "red", "enum": ["red", "blue"] },
@@ -88,11 +92,15 @@ async fn crds_are_served_as_on_the_real_server() -> Result<()> {
     let mut broken = crd(group);
     broken["metadata"]["name"] = "other.served.example.com".into();
     broken["spec"]["versions"][1]["schema"] = Value::Null;
+    let mut unruly = crd(group);
+    unruly["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["x-kubernetes-validations"]
+        [0]["rule"] = "self.sise < 100".into();
     compare(
         &worlds,
         &[
             ("absent", Step::get(format!("{CRDS}/widgets.{group}"))),
             ("broken", Step::post(CRDS, broken)),
+            ("bad rule", Step::post(CRDS, unruly)),
             ("dry run", Step::post(format!("{CRDS}?dryRun=All"), crd(group))),
             ("create", Step::post(CRDS, crd(group))),
             ("exists", Step::post(CRDS, crd(group))),
@@ -201,6 +209,8 @@ async fn custom_resources_are_written_as_on_the_real_server() -> Result<()> {
         ("merge, no change", Step::patch(MERGE, at("x"), json!({ "spec": { "size": 3 } }))),
         ("merge, invalid", Step::patch(MERGE, at("x"), json!({ "spec": { "size": 0 } }))),
         ("merge, status is kept", Step::patch(MERGE, at("x"), json!({ "status": { "ready": true } }))),
+        ("rule", create("y", json!({ "size": 100 }))),
+        ("rule of a change", Step::patch(MERGE, at("x"), json!({ "spec": { "color": "blue" } }))),
         (
             "JSON patch",
             Step::patch(JSON_PATCH, at("x"), json!([{ "op": "replace", "path": "/spec/size", "value": 4 }])),
