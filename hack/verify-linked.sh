@@ -11,8 +11,7 @@ lists="${CARGO_TARGET_DIR:-target}/debug"
 
 # Each list has a line "<file>:" for every file that was read; those of this repository are relative to its root.
 compiled="$(find "$lists/deps" "$lists/examples" -name '*.d' -exec cat {} + | grep -E '^[^/ ][^ ]*\.rs:$' | tr -d : | sort -u)"
-# embedded and schema are not in the workspace yet.
-tracked=(git ls-files '*.rs' ':!embedded' ':!schema')
+tracked=(git ls-files '*.rs')
 unlinked="$(comm -23 <("${tracked[@]}" | sort) <(printf '%s\n' "$compiled"))"
 
 if [[ -n "$unlinked" ]]; then

@@ -12,7 +12,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use futures::StreamExt as _;
 use kapstan_embedded::Server;
-use kube::api::{ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams};
+use kube::api::{ApiResource, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams};
 use kube::runtime::controller::Action;
 use kube::runtime::{Controller, watcher};
 use kube::{Api, Client, ResourceExt as _};
@@ -59,7 +59,8 @@ async fn main() -> Result<()> {
 
     tokio::time::sleep(24 * HOUR).await;
     controller.abort();
-    for widget in Api::<DynamicObject>::all_with(server.client(), &widget()).list(&Default::default()).await?
+    for widget in
+        Api::<DynamicObject>::all_with(server.client(), &widget()).list(&ListParams::default()).await?
     {
         println!("{} has {} parts", widget.name_any(), widget.data["status"]["parts"]);
     }
