@@ -86,6 +86,11 @@ impl Cause {
         Self::new("FieldValueNotSupported", field, message)
     }
 
+    /// Whether rules in CEL are left alone once this is wrong.
+    pub(crate) fn blocks_rules(&self) -> bool {
+        kapstan_schema::Cause::from_reason(&self.reason).is_some_and(kapstan_schema::Cause::blocks_rules)
+    }
+
     fn in_text(&self) -> String {
         format!("{}: {}", self.field, self.message)
     }

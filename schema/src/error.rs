@@ -32,6 +32,24 @@ pub enum Cause {
 }
 
 impl Cause {
+    const ALL: [Self; 9] = [
+        Self::Required,
+        Self::Invalid,
+        Self::TypeInvalid,
+        Self::NotSupported,
+        Self::Duplicate,
+        Self::Forbidden,
+        Self::TooLong,
+        Self::TooMany,
+        Self::Internal,
+    ];
+
+    /// The cause with this word on the wire; `None` when it is another.
+    #[must_use]
+    pub fn from_reason(reason: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|cause| cause.reason() == reason)
+    }
+
     /// The word on the wire, such as `FieldValueInvalid`.
     #[must_use]
     pub fn reason(self) -> &'static str {

@@ -144,19 +144,58 @@ impl Schema {
     /// Metadata of the object itself is the caller's business.
     #[must_use]
     pub fn validate(&self, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
+        self.validate_after(false, object, old)
+    }
+
+    /// [`Schema::validate`] for a caller that has found mistakes of its own, in the metadata for instance.
+    /// `is_blocked` tells that one of them keeps rules from being evaluated, see [`Cause::blocks_rules`].
+    ///
+    /// [`Cause::blocks_rules`]: crate::Cause::blocks_rules
+    #[must_use]
+    pub fn validate_after(&self, is_blocked: bool, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
         let mut errors = self.validate_openapi(object, old);
         errors.extend(self.validate_embedded(object));
         errors.extend(self.validate_lists(object, old));
-        if self.rules.is_none() {
-            return errors;
+        self.extend_with_rules(&mut errors, is_blocked, object, old);
+        errors
+    }
+
+    /// Validates a write to the status subresource, `object` being the whole object with its new status:
+    /// OpenAPI for the status alone, list types and rules for the whole. `is_blocked` is that of
+    /// [`Schema::validate_after`].
+    ///
+    /// Behaviour: apiextensions-apiserver `pkg/registry/customresource/status_strategy.go`, `ValidateUpdate`.
+    #[must_use]
+    pub fn validate_status(&self, is_blocked: bool, object: &Value, old: &Value) -> Vec<FieldError> {
+        if let Some(error) = too_deep(object).or_else(|| too_deep(old)) {
+            return vec![error];
         }
-        if errors.iter().any(|error| error.cause.blocks_rules()) {
+        let mut errors = match (object.get("status"), self.root.field("status")) {
+            (Some(status), Some(node)) => validate::check(status, old.get("status"), node, "status"),
+            _ => Vec::new(),
+        };
+        errors.extend(self.validate_lists(object, Some(old)));
+        self.extend_with_rules(&mut errors, is_blocked, object, Some(old));
+        errors
+    }
+
+    /// Adds what the rules say, or that they were not asked.
+    fn extend_with_rules(
+        &self,
+        errors: &mut Vec<FieldError>,
+        is_blocked: bool,
+        object: &Value,
+        old: Option<&Value>,
+    ) {
+        if self.rules.is_none() {
+            return;
+        }
+        if is_blocked || errors.iter().any(|error| error.cause.blocks_rules()) {
             let why = "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation";
             errors.push(FieldError::invalid("<nil>", Value::Null, why));
         } else {
             errors.extend(self.validate_rules(object, old));
         }
-        errors
     }
 
     /// Only the rules in CEL of [`Schema::validate`], whatever else is wrong with the object.

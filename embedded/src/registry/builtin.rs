@@ -162,7 +162,6 @@ fn version(entry: &Entry) -> Version {
         has_status: entry.has_status,
         unsupported: unsupported(entry.plural).iter().map(|word| (*word).into()).collect(),
         schema: None,
-        status_schema: None,
         raw_schema: Value::Null,
         definition,
         types: types.unwrap_or_else(|| Types::custom(&Value::Null, false)),

@@ -69,7 +69,6 @@ fn version(listed: &Value, group: &str, stored_schema: &Value) -> Result<Version
             .into_iter()
             .collect(),
         schema: Some(schema),
-        status_schema: Schema::parse(&raw_schema["properties"]["status"]).ok(),
         raw_schema: raw_schema.clone(),
         definition: "",
         types: Types::custom(raw_schema, has_status),

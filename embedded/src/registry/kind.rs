@@ -64,8 +64,6 @@ pub(crate) struct Version {
     pub(crate) unsupported: Vec<Box<str>>,
     /// Of a CRD.
     pub(crate) schema: Option<Schema>,
-    /// The part of it that is the status, by which writes to the status alone are judged.
-    pub(crate) status_schema: Option<Schema>,
     /// The schema as it is in the CRD, for `OpenAPI`.
     pub(crate) raw_schema: Value,
     /// The `OpenAPI` name of the type of a built-in kind.

@@ -135,37 +135,23 @@ impl Write<'_> {
         if self.endpoint.names().group.is_empty() && strategy.is_some() {
             causes.extend(rules::unqualified_finalizers(value));
         }
-        causes.extend(self.causes_of_content(value, None));
+        self.add_causes_of_content(&mut causes, value, None);
         causes
     }
 
-    fn causes_of_content(&self, value: &Value, old: Option<&Value>) -> Vec<Cause> {
-        match self.endpoint.strategy() {
-            Some(strategy) => strategy.validate(value, old, self.endpoint.api_version()),
-            None if self.target.subresource == "status" => self.causes_of_status(value, old),
-            None => {
-                let schema = self.endpoint.version().schema.as_ref();
-                let errors = schema.map(|schema| schema.validate(value, old)).unwrap_or_default();
-                errors.into_iter().map(Cause::from).collect()
-            }
+    /// Adds to what is wrong with the metadata what is wrong with the rest.
+    fn add_causes_of_content(&self, causes: &mut Vec<Cause>, value: &Value, old: Option<&Value>) {
+        if let Some(strategy) = self.endpoint.strategy() {
+            causes.extend(strategy.validate(value, old, self.endpoint.api_version()));
+            return;
         }
-    }
-
-    /// A write to the status of a custom resource is judged by the schema of the status, and nothing else.
-    fn causes_of_status(&self, value: &Value, old: Option<&Value>) -> Vec<Cause> {
-        let (Some(schema), Some(status)) = (&self.endpoint.version().status_schema, value.get("status"))
-        else {
-            return Vec::new();
+        let Some(schema) = &self.endpoint.version().schema else { return };
+        let is_blocked = causes.iter().any(Cause::blocks_rules);
+        let errors = match old.filter(|_| self.target.subresource == "status") {
+            Some(old) => schema.validate_status(is_blocked, value, old),
+            None => schema.validate_after(is_blocked, value, old),
         };
-        let old = old.and_then(|old| old.get("status"));
-        let below = |mut error: kapstan_schema::FieldError| {
-            error.path = match error.path.as_str() {
-                "<nil>" | "" => "status".to_owned(),
-                path => format!("status.{path}"),
-            };
-            Cause::from(error)
-        };
-        schema.validate(status, old).into_iter().map(below).collect()
+        causes.extend(errors.into_iter().map(Cause::from));
     }
 
     fn refuse(&self, value: &Value, causes: Vec<Cause>) -> Result<()> {
@@ -335,7 +321,7 @@ impl Write<'_> {
     fn causes_of_update(&self, value: &Value, old: &Value) -> Vec<Cause> {
         let mut causes = rules::metadata(value, self.endpoint.kind().is_namespaced, names::path_segment);
         causes.extend(rules::metadata_update(value, old));
-        causes.extend(self.causes_of_content(value, Some(old)));
+        self.add_causes_of_content(&mut causes, value, Some(old));
         causes
     }
 

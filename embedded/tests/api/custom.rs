@@ -11,7 +11,7 @@ const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
 /// A CRD of a group of the test's own.
 fn crd(group: &str) -> Value {
-    json!({
+    let mut crd = json!({
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
         "metadata": { "name": format!("widgets.{group}") },
@@ -47,6 +47,7 @@ fn crd(group: &str) -> Value {
                             },
                             "status": { "type": "object", "properties": {
                                 "ready": { "type": "boolean" },
+                                "made": { "type": "integer", "maximum": 50 },
                                 "conditions": { "type": "array", "items": { "type": "object", "properties": { "type": { "type": "string" }, "status": { "type": "string" } } } },
                             } },
                         },
@@ -61,7 +62,12 @@ fn crd(group: &str) -> Value {
                 },
             ],
         },
-    })
+    });
+    crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["x-kubernetes-validations"] = json!([{
+        "rule": "!has(self.status) || !has(self.status.made) || self.status.made <= self.spec.size",
+        "message": "no more are made than asked for",
+    }]);
+    crd
 }
 
 /// Waits until the kind is served.
@@ -231,6 +237,14 @@ async fn custom_resources_are_written_as_on_the_real_server() -> Result<()> {
         (
             "status, invalid",
             Step::patch(MERGE, format!("{}/status", at("x")), json!({ "status": { "ready": "yes" } })),
+        ),
+        (
+            "status against the spec",
+            Step::patch(MERGE, format!("{}/status", at("x")), json!({ "status": { "made": 7 } })),
+        ),
+        (
+            "status, invalid in two ways",
+            Step::patch(MERGE, format!("{}/status", at("x")), json!({ "status": { "made": 70 } })),
         ),
         ("get status", Step::get(format!("{}/status", at("x")))),
         ("status of an absent one", Step::patch(MERGE, format!("{}/status", at("nope")), json!({}))),

@@ -199,6 +199,13 @@ pub(crate) fn normalize(value: &mut Value, namespace: &str) {
                 } else {
                     normalize(value, namespace);
                 }
+                if name == "managedFields" {
+                    // They come in the order of the seconds in which they were written.
+                    value
+                        .as_array_mut()
+                        .into_iter()
+                        .for_each(|managers| managers.sort_by_key(|manager| manager["manager"].to_string()));
+                }
             }
         }
         Value::Array(items) => items.iter_mut().for_each(|item| normalize(item, namespace)),
