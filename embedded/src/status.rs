@@ -215,6 +215,14 @@ impl Status {
         Self::new(StatusCode::METHOD_NOT_ALLOWED, "MethodNotAllowed", message).about(Details::default())
     }
 
+    /// A resource that the API server serves and this one does not.
+    pub(crate) fn not_served(resource: &str) -> Self {
+        let message = format!(
+            "the server could not find the requested resource: the embedded API server does not serve {resource}"
+        );
+        Self::new(StatusCode::NOT_FOUND, "NotFound", message).about(Details::default())
+    }
+
     /// Something the API server does and this one does not.
     pub(crate) fn not_implemented(feature: &str) -> Self {
         let message = format!("the embedded API server does not support {feature}");

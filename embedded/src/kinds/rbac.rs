@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{Strategy, default_to, items, items_mut, one_of, text};
 use crate::names::{self, Judge};
-use crate::status::Cause;
+use crate::status::{Cause, quoted};
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 
@@ -63,7 +63,8 @@ impl Strategy for RoleBinding {
             causes.push(Cause::required("roleRef.name", ""));
         }
         for (index, subject) in items(object, "subjects").enumerate() {
-            causes.extend(bad_subject(subject, &format!("subjects[{index}]")));
+            let is_namespaced = !object["metadata"]["namespace"].is_null();
+            causes.extend(bad_subject(subject, &format!("subjects[{index}]"), is_namespaced));
         }
         if old.is_some_and(|old| old["roleRef"] != *role) {
             causes.push(Cause::invalid("roleRef", &role.to_string(), "cannot change roleRef"));
@@ -100,14 +101,19 @@ fn bad_rule(rule: &Value, field: &str) -> Vec<Cause> {
     causes
 }
 
-fn bad_subject(subject: &Value, field: &str) -> Vec<Cause> {
+/// A service account without a namespace is one of the binding's.
+fn bad_subject(subject: &Value, field: &str, is_namespaced: bool) -> Vec<Cause> {
     let mut causes = Vec::new();
     if text(subject, "name").is_empty() {
         causes.push(Cause::required(format!("{field}.name"), ""));
     }
     match text(subject, "kind") {
         "ServiceAccount" => {
-            if text(subject, "namespace").is_empty() {
+            let name = text(subject, "name");
+            let complaints = names::subdomain(name).into_iter().filter(|_| !name.is_empty());
+            causes.extend(complaints.map(|why| Cause::invalid(format!("{field}.name"), &quoted(name), &why)));
+            causes.extend(one_of(format!("{field}.apiGroup"), text(subject, "apiGroup"), &[""]));
+            if !is_namespaced && text(subject, "namespace").is_empty() {
                 causes.push(Cause::required(format!("{field}.namespace"), ""));
             }
         }

@@ -94,6 +94,15 @@ pub(crate) struct Endpoint {
     version: usize,
 }
 
+impl Version {
+    /// Whether the API server has this subresource, or the one that the path begins with, and this one
+    /// does not.
+    pub(crate) fn lacks(&self, subresource: &str) -> bool {
+        let first = subresource.split('/').next().unwrap_or_default();
+        self.unsupported.iter().any(|one| **one == *first)
+    }
+}
+
 impl Kind {
     pub(crate) fn is_builtin(&self) -> bool {
         matches!(self.behaviour, Behaviour::Builtin(_))
@@ -189,7 +198,7 @@ impl Endpoint {
     pub(crate) fn decode(&self, object: &Object) -> Value {
         let mut value = object.decode();
         if !self.serves_as_stored(object) {
-            self.convert(&mut value);
+            self.convert(&mut value, object.encoding == self.kind.encoding);
         }
         self.set_type(&mut value);
         value
@@ -206,10 +215,26 @@ impl Endpoint {
         fields.insert("kind".to_owned(), (*self.kind.names.kind).into());
     }
 
-    fn convert(&self, value: &mut Value) {
+    /// From what is stored to this version.
+    ///
+    /// Behaviour: apiextensions-apiserver `pkg/apiserver/customresource_handler.go`: what is read from the
+    /// store has the defaults of the version that is stored; what is converted is pruned, and no more.
+    fn convert(&self, value: &mut Value, is_written_as_now: bool) {
         if let Some(strategy) = self.strategy() {
             strategy.serve(value, self.api_version());
-        } else if let Some(schema) = &self.version().schema {
+            return;
+        }
+        if !is_written_as_now {
+            self.to_stored(value);
+        }
+        if let Some(schema) = self.version().schema.as_ref().filter(|_| !self.version().is_as_stored) {
+            schema.prune(value);
+        }
+    }
+
+    /// Makes of a custom resource in any version what is stored of it, but for `apiVersion`.
+    pub(crate) fn to_stored(&self, value: &mut Value) {
+        if let Some(schema) = &self.kind.versions[self.kind.storage].schema {
             schema.prune(value);
             schema.default(value);
         }

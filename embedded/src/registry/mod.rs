@@ -1,5 +1,6 @@
 //! Which kinds are served: the built-in ones, and one for each CRD.
 
+mod absent;
 mod builtin;
 mod custom;
 mod kind;
@@ -7,6 +8,7 @@ mod kind;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+pub(crate) use absent::is_of_kubernetes;
 pub(crate) use builtin::builtin;
 pub(crate) use custom::custom;
 pub(crate) use kind::{Column, Endpoint, Kind, Version, content};

@@ -12,6 +12,8 @@ use crate::{apply, strategic};
 
 /// The most operations a JSON patch may have.
 const MAX_OPERATIONS: usize = 10_000;
+/// The most bytes that the operations of a JSON patch may copy.
+const MAX_COPIED: usize = 3 * 1024 * 1024;
 
 const JSON: &str = "application/json-patch+json";
 const MERGE: &str = "application/merge-patch+json";
@@ -40,26 +42,61 @@ fn undecodable(why: impl std::fmt::Display) -> Status {
     Status::bad_request(format!("error decoding patch: {why}"))
 }
 
+/// What Go says about a value that is to be a map and is none.
+fn no_map(value: &Value) -> String {
+    let found = match value {
+        Value::Array(_) => "array",
+        Value::String(_) => "string",
+        Value::Number(_) => "number",
+        Value::Bool(_) => "bool",
+        Value::Null | Value::Object(_) => "object",
+    };
+    format!("json: cannot unmarshal {found} into Go value of type map[string]interface {{}}")
+}
+
 fn json(write: &Write<'_>, bytes: &[u8]) -> Result<Written> {
     let document = body::read(bytes, Syntax::Json).map_err(undecodable)?.value;
-    let operations = document.as_array().map_or(0, Vec::len);
-    if operations > MAX_OPERATIONS {
+    let operations = match document {
+        Value::Array(operations) => operations,
+        Value::Null => Vec::new(),
+        _ => return Err(undecodable("a JSON patch is a list of operations")),
+    };
+    if operations.len() > MAX_OPERATIONS {
+        let count = operations.len();
         let message =
-            format!("The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {operations}");
+            format!("The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {count}");
         return Err(Status::new(StatusCode::PAYLOAD_TOO_LARGE, "RequestEntityTooLarge", message));
     }
-    let patch: json_patch::Patch = serde_json::from_value(document).map_err(undecodable)?;
+    let patch = serde_json::from_value::<json_patch::Patch>(operations.into());
     write.update(Absent::Refuse, &|live| {
         let mut value = live.cloned().unwrap_or_default();
-        json_patch::patch(&mut value, &patch).map_err(|_| Status::patch_does_not_fit())?;
+        let json_patch::Patch(operations) = patch.as_ref().map_err(|_| Status::patch_does_not_fit())?;
+        operate(&mut value, operations).ok_or_else(Status::patch_does_not_fit)?;
         made(write, value, &[])
     })
 }
 
+/// Does one operation after the other; `None` when one does not fit, or when they copy too much.
+fn operate(value: &mut Value, operations: &[json_patch::PatchOperation]) -> Option<()> {
+    let mut copied = 0;
+    for operation in operations {
+        if let json_patch::PatchOperation::Copy(copy) = operation {
+            copied += value.pointer(copy.from.as_str())?.to_string().len();
+            if copied > MAX_COPIED {
+                return None;
+            }
+        }
+        json_patch::patch(value, std::slice::from_ref(operation)).ok()?;
+    }
+    Some(())
+}
+
 fn merge(write: &Write<'_>, bytes: &[u8]) -> Result<Written> {
     let read = body::read(bytes, Syntax::Json).map_err(undecodable)?;
-    if !read.value.is_object() {
-        return Err(undecodable("a merge patch is an object"));
+    match &read.value {
+        Value::Object(_) => {}
+        Value::Null => return Err(Status::bad_request("Invalid JSON Patch")),
+        other => return Err(undecodable(no_map(other))),
     }
     write.update(Absent::Refuse, &|live| {
         let mut value = live.cloned().unwrap_or_default();
@@ -69,12 +106,16 @@ fn merge(write: &Write<'_>, bytes: &[u8]) -> Result<Written> {
 }
 
 fn strategic(write: &Write<'_>, bytes: &[u8]) -> Result<Written> {
-    let read = body::read(bytes, Syntax::Json).map_err(undecodable)?;
-    let Value::Object(patch) = &read.value else { return Err(undecodable("a merge patch is an object")) };
+    let read = body::read(bytes, Syntax::Json).map_err(Status::bad_request)?;
+    let patch = match read.value {
+        Value::Object(patch) => patch,
+        Value::Null => serde_json::Map::new(),
+        other => return Err(Status::bad_request(no_map(&other))),
+    };
     let (api_version, kind) = (write.endpoint.api_version(), &write.endpoint.names().kind);
     write.update(Absent::Refuse, &|live| {
         let original = live.and_then(Value::as_object).cloned().unwrap_or_default();
-        let patched = strategic::patch(&original, patch, api_version, kind)
+        let patched = strategic::patch(&original, &patch, api_version, kind)
             .ok_or_else(|| Status::not_implemented("strategic merge patches of this kind"))?
             .map_err(|error| {
                 let code = StatusCode::from_u16(error.code()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
@@ -88,14 +129,15 @@ fn applied(write: &Write<'_>, bytes: &[u8]) -> Result<Written> {
     let read = body::read(bytes, Syntax::Json).or_else(|_| body::read(bytes, Syntax::Yaml));
     let read = read.map_err(|why| Status::bad_request(format!("error decoding YAML: {why}")))?;
     if !read.value.is_object() {
-        return Err(Status::bad_request("error decoding YAML: an applied configuration is an object"));
+        let why = no_map(&read.value);
+        let decoding = "error decoding YAML: error unmarshaling JSON: while decoding JSON";
+        return Err(Status::bad_request(format!("{decoding}: {why}")));
     }
-    let mut given = read.value;
-    check_name(write, &given)?;
-    if let Some(namespace) = write.endpoint.kind().is_namespaced.then_some(&write.target.namespace) {
-        super::rules::place(&mut given, Some(namespace))?;
-    }
+    let given = read.value;
     write.update(Absent::Create, &|live| {
+        if live.is_none() {
+            super::serve::check_name(&given, &write.target.name)?;
+        }
         let value = apply::apply(live, &given, &write.context()).map_err(refusal)?;
         Ok(Made { is_tracked: true, ..made(write, value, &read.duplicates)? })
     })

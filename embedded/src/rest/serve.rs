@@ -28,7 +28,7 @@ use crate::core::Core;
 use crate::faults::Struck;
 use crate::kinds::Strategy;
 use crate::openapi::Document;
-use crate::registry::{Endpoint, Registry};
+use crate::registry::{Endpoint, Registry, is_of_kubernetes};
 use crate::status::{self, Result, Status};
 use crate::store::{Key, metadata_mut};
 
@@ -118,6 +118,7 @@ async fn answer(core: &Arc<Core>, call: &Call) -> Response {
         return refusal(&Status::new(code, reason, "a fault was asked for"));
     }
     let answered = match &call.target {
+        _ if call.impersonates() => Err(Status::not_implemented("impersonation")),
         Some(target) => call.resource(core, target),
         None => call.other(core),
     };
@@ -135,6 +136,11 @@ impl Call {
             (event.group, event.version, event.namespace) = (group, version, namespace);
             (event.resource, event.name, event.subresource) = (resource, name, subresource);
         }
+    }
+
+    /// Whether the request is to count as somebody else's.
+    fn impersonates(&self) -> bool {
+        self.headers.keys().any(|name| name.as_str().starts_with("impersonate-"))
     }
 
     /// What names no resource.
@@ -262,7 +268,7 @@ impl Call {
                 Err(Status::verb_not_supported(endpoint.resource(), &verb.name(&self.method)))
             }
             (_, "status") if endpoint.version().has_status => Err(Status::method_not_allowed()),
-            (_, subresource) if endpoint.version().unsupported.iter().any(|one| **one == *subresource) => {
+            (_, subresource) if endpoint.version().lacks(subresource) => {
                 let feature = format!("the subresource {subresource} of {}", target.resource);
                 Err(Status::not_implemented(&feature))
             }
@@ -407,6 +413,15 @@ fn written_answer(core: &Core, endpoint: &Endpoint, change: &Written, form: Form
 
 /// What no kind is served at. Only the built-in groups answer with a `Status`.
 fn no_such_resource(registry: &Registry, target: &Target) -> Result<Response> {
+    let Target { group, resource, subresource, .. } = target;
+    if matches!(resource.as_str(), "watch" | "proxy") {
+        return Err(Status::not_implemented(&format!("paths that begin with {resource}")));
+    }
+    if is_of_kubernetes(group, resource) {
+        let subresource = if subresource.is_empty() { String::new() } else { format!("/{subresource}") };
+        let group = if group.is_empty() { String::new() } else { format!(".{group}") };
+        return Err(Status::not_served(&format!("{resource}{subresource}{group}")));
+    }
     let is_builtin = registry.kinds().any(|kind| *kind.names.group == target.group && kind.is_builtin());
     if is_builtin { Err(Status::no_such_resource()) } else { Ok(not_found()) }
 }
@@ -417,7 +432,8 @@ fn not_found() -> Response {
     response
 }
 
-fn check_name(value: &Value, expected: &str) -> Result<()> {
+/// Whether an object that is to replace or to make another is called as the path says.
+pub(super) fn check_name(value: &Value, expected: &str) -> Result<()> {
     let name = value["metadata"]["name"].as_str().unwrap_or_default();
     if name == expected {
         return Ok(());

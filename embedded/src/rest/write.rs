@@ -82,6 +82,9 @@ impl Write<'_> {
         self.prepare_create(&mut value);
         let causes = self.causes_of_create(&value);
         self.refuse(&value, causes)?;
+        if self.converts() {
+            self.endpoint.to_stored(&mut value);
+        }
         self.store_new(value, warnings)
     }
 
@@ -235,7 +238,7 @@ impl Write<'_> {
         let causes = self.causes_of_update(&value, &old);
         self.refuse(&value, causes)?;
         apply::keep_times(&old, &mut value);
-        if value == old && self.is_written_as_now(current) {
+        if self.is_unchanged(current, &mut value, old) {
             return Ok(Tried::Done(Written { object: current.clone(), is_new: false, warnings }));
         }
         Ok(self.store_changed(current, value, warnings))
@@ -353,21 +356,25 @@ impl Write<'_> {
         }
     }
 
+    /// Brings the value into the form that is stored, and says whether that is stored already.
+    fn is_unchanged(&self, current: &Object, value: &mut Value, mut old: Value) -> bool {
+        if self.converts() {
+            self.endpoint.to_stored(value);
+            old = current.decode();
+            self.endpoint.set_type(&mut old);
+        }
+        *value == old && current.encoding == self.endpoint.kind().encoding
+    }
+
+    /// Whether what is stored differs from the version of the request in more than its name.
+    fn converts(&self) -> bool {
+        self.endpoint.strategy().is_none() && !self.endpoint.version().is_as_stored
+    }
+
     fn draft(&self, value: Value) -> Draft {
         let strategy = self.endpoint.strategy();
         let fields = strategy.map_or_else(Fields::default, |strategy| strategy.fields(&value));
-        Draft { value, fields, encoding: self.encoding() }
-    }
-
-    /// What is written through a version with a schema of its own is decoded again when it is read.
-    fn encoding(&self) -> u32 {
-        let kind = self.endpoint.kind();
-        let is_as_stored = self.endpoint.strategy().is_some() || self.endpoint.version().is_as_stored;
-        if is_as_stored { kind.encoding } else { u32::MAX }
-    }
-
-    fn is_written_as_now(&self, current: &Object) -> bool {
-        current.encoding == self.encoding()
+        Draft { value, fields, encoding: self.endpoint.kind().encoding }
     }
 
     fn to_stored(&self, value: &mut Value) {

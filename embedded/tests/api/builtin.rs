@@ -3,7 +3,7 @@
 use anyhow::Result;
 use serde_json::json;
 
-use crate::world::{JSON_PATCH, MERGE, STRATEGIC, Step, compare, worlds};
+use crate::world::{APPLY, JSON_PATCH, MERGE, STRATEGIC, Step, compare, worlds};
 
 const MAPS: &str = "/api/v1/namespaces/{ns}/configmaps";
 
@@ -114,6 +114,15 @@ async fn config_maps_are_created_as_on_the_real_server() -> Result<()> {
     compare(&worlds, &steps).await
 }
 
+/// A patch that doubles a text with each operation.
+fn copies(count: usize) -> serde_json::Value {
+    let mut operations = vec![json!({ "op": "add", "path": "/data", "value": { "a": { "b": "x" } } })];
+    for number in 0..count {
+        operations.push(json!({ "op": "copy", "from": "/data/a", "path": format!("/data/a/c{number}") }));
+    }
+    operations.into()
+}
+
 #[tokio::test(flavor = "multi_thread")]
 #[expect(clippy::too_many_lines, reason = "a table")]
 async fn config_maps_are_changed_as_on_the_real_server() -> Result<()> {
@@ -188,7 +197,31 @@ async fn config_maps_are_changed_as_on_the_real_server() -> Result<()> {
         ),
         ("JSON patch, not JSON", Step::new(http::Method::PATCH, at("x"), "[{").content_type(JSON_PATCH)),
         ("strategic", Step::patch(STRATEGIC, at("x"), json!({ "data": { "d": "1", "c": null } }))),
-        ("strategic, bad", Step::patch(STRATEGIC, at("x"), json!([])).loosely()),
+        ("strategic, a list", Step::patch(STRATEGIC, at("x"), json!([]))),
+        ("strategic, a text", Step::patch(STRATEGIC, at("x"), json!("a"))),
+        ("strategic, a number", Step::patch(STRATEGIC, at("x"), json!(1))),
+        ("strategic, true", Step::patch(STRATEGIC, at("x"), json!(true))),
+        ("strategic, null", Step::patch(STRATEGIC, at("x"), json!(null))),
+        ("strategic, not JSON", Step::new(http::Method::PATCH, at("x"), "{").content_type(STRATEGIC)),
+        ("merge, a list", Step::patch(MERGE, at("x"), json!([]))),
+        ("merge, a text", Step::patch(MERGE, at("x"), json!("a"))),
+        ("merge, null", Step::patch(MERGE, at("x"), json!(null))),
+        ("JSON patch, an object", Step::patch(JSON_PATCH, at("x"), json!({})).loosely()),
+        ("JSON patch, no path", Step::patch(JSON_PATCH, at("x"), json!([{ "op": "add", "value": 1 }]))),
+        ("JSON patch, copies of copies", Step::patch(JSON_PATCH, at("x"), copies(30))),
+        ("JSON patch, null", Step::patch(JSON_PATCH, at("x"), json!(null))),
+        (
+            "JSON patch, no operation",
+            Step::patch(JSON_PATCH, at("x"), json!([{ "op": "nope", "path": "/data" }])),
+        ),
+        ("apply, a list", Step::patch(APPLY, format!("{}?fieldManager=a", at("x")), json!([]))),
+        ("apply, a text", Step::patch(APPLY, format!("{}?fieldManager=a", at("x")), json!("a"))),
+        (
+            "apply, not YAML",
+            Step::new(http::Method::PATCH, format!("{}?fieldManager=a", at("x")), "a: [")
+                .content_type(APPLY)
+                .loosely(),
+        ),
         (
             "finalizer",
             Step::patch(MERGE, at("x"), json!({ "metadata": { "finalizers": ["a.example.com/b"] } })),

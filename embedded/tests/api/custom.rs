@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 use crate::world::{JSON_PATCH, MERGE, STRATEGIC, Step, World, compare, worlds};
 
-const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+pub(crate) const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
 /// A CRD of a group of the test's own.
-fn crd(group: &str) -> Value {
+pub(crate) fn crd(group: &str) -> Value {
     let mut crd = json!({
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
@@ -71,7 +71,7 @@ fn crd(group: &str) -> Value {
 }
 
 /// Waits until the kind is served.
-async fn until_served(worlds: &[World; 2], group: &str) -> Result<()> {
+pub(crate) async fn until_served(worlds: &[World; 2], group: &str) -> Result<()> {
     for world in worlds {
         kapstan_envtest::until(Duration::from_secs(30), "the kind to be served", async || {
             let crd = world.ask(&Step::get(format!("{CRDS}/widgets.{group}"))).await?;
@@ -87,7 +87,7 @@ async fn until_served(worlds: &[World; 2], group: &str) -> Result<()> {
     Ok(())
 }
 
-fn widget(group: &str, name: &str, spec: &Value) -> Value {
+pub(crate) fn widget(group: &str, name: &str, spec: &Value) -> Value {
     json!({ "apiVersion": format!("{group}/v1"), "kind": "Widget", "metadata": { "name": name }, "spec": spec })
 }
 

@@ -166,6 +166,7 @@ async fn services() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[expect(clippy::too_many_lines, reason = "a table")]
 async fn roles_and_bindings() -> Result<()> {
     let worlds = worlds("rbac").await?;
     let group = "/apis/rbac.authorization.k8s.io/v1";
@@ -176,6 +177,32 @@ async fn roles_and_bindings() -> Result<()> {
     let mut steps = life(&roles, "life:x", &allowed);
     steps.extend(life(&bound_in, "life", &bound));
     steps.extend(life(&format!("{group}/clusterroles"), "{ns}-life", &allowed));
+    let bound_everywhere = format!("{group}/clusterrolebindings");
+    let mut cluster_bound = bound.clone();
+    cluster_bound["roleRef"]["kind"] = "ClusterRole".into();
+    steps.extend(life(&bound_everywhere, "{ns}-life", &cluster_bound));
+    let with = |subjects: Value| {
+        let mut object = cluster_bound.clone();
+        object["subjects"] = subjects;
+        object["metadata"] = json!({ "name": "{ns}-bad" });
+        object
+    };
+    for all in [&bound_in, &bound_everywhere] {
+        steps.extend([
+            (
+                "account of no namespace",
+                Step::post(
+                    format!("{all}?dryRun=All"),
+                    with(json!([{ "kind": "ServiceAccount", "name": "b" }])),
+                ),
+            ),
+            (
+                "bad account",
+                Step::post(all, with(json!([{ "kind": "ServiceAccount", "name": "B C", "apiGroup": "x" }]))),
+            ),
+            ("bad user", Step::post(all, with(json!([{ "kind": "User", "name": "", "apiGroup": "x" }])))),
+        ]);
+    }
     steps.extend([
         ("no rules", Step::post(&roles, json!({ "metadata": { "name": "y" } }))),
         (

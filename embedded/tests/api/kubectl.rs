@@ -114,12 +114,24 @@ fn plain(said: &str) -> String {
             && !line.starts_with("diff -")
             && !line.starts_with("--- ")
             && !line.starts_with("+++ ")
+            && !line.contains(" diff.go:")
     };
     let lines = said.lines().filter(is_own).map(|line| {
-        let words = line.split(' ').map(|word| if is_age(word) { "<age>" } else { word });
+        let words = line.split(' ').map(|word| match word {
+            word if is_age(word) => "<age>",
+            word if is_time(word) => "<time>",
+            word => word,
+        });
         words.collect::<Vec<_>>().join(" ").trim_end().to_owned()
     });
     lines.collect::<Vec<_>>().join("\n")
+}
+
+/// A time of day, as tables and log lines of kubectl show it.
+fn is_time(word: &str) -> bool {
+    let digits =
+        |text: &str| text.chars().all(|character| character.is_ascii_digit() || ":-.TZ".contains(character));
+    word.len() >= 15 && word.contains(':') && digits(word)
 }
 
 fn is_age(word: &str) -> bool {
@@ -148,6 +160,18 @@ const FILES: &[(&str, &str)] = &[
     (
         "unknown.yaml",
         "{apiVersion: kubectl.example.com/v1, kind: Gadget, metadata: {name: h}, spec: {sise: 1}}\n",
+    ),
+    (
+        "gadget.yaml",
+        "{apiVersion: served.example.com/v1, kind: Gadget, metadata: {name: s}, spec: {size: 1, tags: [a]}}\n",
+    ),
+    (
+        "gadget-taken.yaml",
+        "{apiVersion: served.example.com/v1, kind: Gadget, metadata: {name: s}, spec: {size: 2, tags: [b]}}\n",
+    ),
+    (
+        "webhook.yaml",
+        "{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {clusterIP: None, selector: {a: b}, ports: [{port: 80, name: http}]}}\n---\n{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: web-1, labels: {kubernetes.io/service-name: web}}, addressType: IPv4, ports: [{port: 80, name: http}], endpoints: [{addresses: [10.1.2.3]}]}\n---\n{apiVersion: coordination.k8s.io/v1, kind: Lease, metadata: {name: l}, spec: {holderIdentity: me, leaseDurationSeconds: 15}}\n---\n{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: r}, rules: [{apiGroups: [''], resources: [pods], verbs: [get]}]}\n---\n{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: rb}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: r}, subjects: [{kind: ServiceAccount, name: sa}]}\n---\n{apiVersion: v1, kind: Event, metadata: {name: e}, involvedObject: {kind: Service, name: web, namespace: kubectl-c, apiVersion: v1}, reason: Made, message: it was made, type: Normal, source: {component: me}}\n",
     ),
     ("absent.yaml", "{apiVersion: kubectl.example.com/v1, kind: Gizmo, metadata: {name: h}}\n"),
 ];
@@ -246,6 +270,108 @@ async fn kubectl_applies_on_the_side_of_both_servers() -> Result<()> {
         ],
     )
     .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn kubectl_applies_custom_resources_on_the_side_of_both_servers() -> Result<()> {
+    let kubectls = Kubectl::both("kubectl-b").await?;
+    for kubectl in &kubectls {
+        let crd = include_str!("data/gadgets.yaml")
+            .replace("kubectl.example.com", "served.example.com")
+            .replace("gdg", "sgd");
+        std::fs::write(kubectl.folder.path().join("served.yaml"), crd)?;
+    }
+    compare(
+        &kubectls,
+        &[
+            "create namespace kubectl-b",
+            "apply --server-side -f served.yaml",
+            "wait --for=condition=Established crd/gadgets.served.example.com --timeout=30s",
+            "diff --server-side -f gadget.yaml",
+            "apply --server-side -f gadget.yaml --field-manager=one",
+            "apply --server-side -f gadget-taken.yaml --field-manager=two",
+            "apply --server-side -f gadget-taken.yaml --field-manager=two --force-conflicts",
+            "diff --server-side -f gadget.yaml",
+            "get gadgets.served.example.com s -o yaml --show-managed-fields",
+            "apply -f gadget-taken.yaml",
+            "apply --server-side -f gadget.yaml --field-manager=one",
+            "edit gadgets.served.example.com s --subresource=status",
+            "scale gadgets.served.example.com s --replicas=1 --v=0",
+            "delete -f gadget.yaml --cascade=foreground",
+            "delete -f served.yaml",
+            "delete namespace kubectl-b",
+        ],
+    )
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn kubectl_shows_and_changes_the_other_kinds_of_both_servers() -> Result<()> {
+    let kubectls = Kubectl::both("kubectl-c").await?;
+    compare(
+        &kubectls,
+        &[
+            "create namespace kubectl-c",
+            "create -f webhook.yaml",
+            "get services,leases,roles,rolebindings -o wide",
+            "get endpointslices",
+            "get events",
+            "get -f webhook.yaml -o name",
+            "describe service web",
+            "describe lease l",
+            "describe role r",
+            "describe rolebinding rb",
+            "get events --field-selector=involvedObject.name=web,type=Normal -o name",
+            "get events --field-selector=involvedObject.name=other",
+            "get services -A --field-selector=metadata.name=web,metadata.namespace=kubectl-c -o name",
+            "get services --field-selector=spec.ports=1",
+            "annotate service web a=b --overwrite",
+            "label --all services a=b",
+            "label service web a=c",
+            "label service web a=c --overwrite --dry-run=server",
+            "label service web a-",
+            "replace -f webhook.yaml --force --wait=true",
+            "patch service web --type=strategic -p '{\"spec\":{\"ports\":[{\"port\":81,\"name\":\"more\"}]}}'",
+            "get service web -o 'jsonpath={.spec.ports[*].port}'",
+            "get service web -o 'custom-columns=NAME:.metadata.name,PORTS:.spec.ports[*].port'",
+            "get service web -o 'go-template={{.metadata.name}}'",
+            "patch service web --type=strategic -p nonsense",
+            "patch service nope --type=merge -p '{}'",
+            "delete service web --dry-run=server",
+            "delete events --all",
+            "delete services,leases --all",
+            "wait --for=delete service/web --timeout=30s",
+            "wait --for=condition=Ready service/web --timeout=1s",
+            "get services",
+            "explain lease.spec",
+            "explain service.spec.ports.protocol",
+            "explain nonsense",
+            "explain event --api-version=events.k8s.io/v1",
+            "api-resources --api-group=rbac.authorization.k8s.io",
+            "api-resources --api-group=apiextensions.k8s.io -o wide",
+            "api-resources --api-group=events.k8s.io",
+            "get --raw /apis/rbac.authorization.k8s.io/v1/namespaces/kubectl-c/roles/nope",
+            "delete namespace kubectl-c",
+            "get roles",
+        ],
+    )
+    .await
+}
+
+/// The real server serves more kinds; those of this one are named as there.
+#[tokio::test(flavor = "multi_thread")]
+async fn kubectl_lists_the_kinds_that_it_lists_of_the_real_server() -> Result<()> {
+    let [embedded, real] = Kubectl::both("default").await?;
+    for line in ["api-resources --no-headers", "api-resources --no-headers -o wide", "api-versions"] {
+        let spaced = |said: String| -> Vec<String> {
+            said.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+        };
+        let (ours, theirs) = (spaced(embedded.run(line).await?), spaced(real.run(line).await?));
+        assert!(ours.len() > 7, "{ours:?}");
+        let strange: Vec<_> = ours.iter().filter(|line| !theirs.contains(line)).collect();
+        assert!(strange.is_empty(), "{line}: {strange:#?}\n{theirs:#?}");
+    }
+    Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]

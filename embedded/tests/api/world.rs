@@ -5,11 +5,13 @@ use http::{Method, Request};
 use kapstan_embedded::Server;
 use kube::Client;
 use kube::client::Body;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 pub(crate) const JSON: &str = "application/json";
 pub(crate) const MERGE: &str = "application/merge-patch+json";
 pub(crate) const JSON_PATCH: &str = "application/json-patch+json";
+pub(crate) const APPLY: &str = "application/apply-patch+yaml";
 pub(crate) const STRATEGIC: &str = "application/strategic-merge-patch+json";
 
 /// One of the servers, and a namespace of the test's own in it.
@@ -19,15 +21,15 @@ pub(crate) struct World {
     pub(crate) namespace: String,
     /// Only of the embedded one.
     pub(crate) server: Option<Server>,
+    /// The revision of the object that was answered last.
+    revision: Mutex<String>,
 }
 
 /// The embedded server, new, and the real one, which the tests share.
 pub(crate) async fn worlds(prefix: &str) -> Result<[World; 2]> {
     let server = Server::builder().start();
-    let mut embedded =
-        World { name: "embedded", client: server.client(), namespace: String::new(), server: Some(server) };
-    let real = kapstan_envtest::shared().await?;
-    let mut real = World { name: "real", client: real.client()?, namespace: String::new(), server: None };
+    let mut embedded = World::new("embedded", server.client(), Some(server));
+    let mut real = World::new("real", kapstan_envtest::shared().await?.client()?, None);
     for world in [&mut embedded, &mut real] {
         let namespace = json!({ "metadata": { "generateName": format!("{prefix}-") } });
         let made = world.ask(&Step::post("/api/v1/namespaces", namespace)).await?;
@@ -37,7 +39,8 @@ pub(crate) async fn worlds(prefix: &str) -> Result<[World; 2]> {
     Ok([embedded, real])
 }
 
-/// A request. `{ns}` in its path and body stands for the test's namespace.
+/// A request. In its path and body, `{ns}` stands for the test's namespace, and `{rv}` for the revision of
+/// the object that was answered last.
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
     method: Method,
@@ -111,8 +114,13 @@ pub(crate) struct Answer {
 }
 
 impl World {
+    fn new(name: &'static str, client: Client, server: Option<Server>) -> Self {
+        Self { name, client, namespace: String::new(), server, revision: Mutex::default() }
+    }
+
     pub(crate) async fn ask(&self, step: &Step) -> Result<Answer> {
-        let fill = |text: &str| text.replace("{ns}", &self.namespace);
+        let revision = self.revision.lock().clone();
+        let fill = |text: &str| text.replace("{ns}", &self.namespace).replace("{rv}", &revision);
         let mut request = Request::builder()
             .method(step.method.clone())
             .uri(fill(&step.path))
@@ -127,7 +135,11 @@ impl World {
         let warnings =
             warnings.map(|warning| warning.to_str().map(str::to_owned)).collect::<Result<_, _>>()?;
         let bytes = response.into_body().collect_bytes().await?;
-        let body = serde_json::from_slice(&bytes).unwrap_or_else(|_| String::from_utf8_lossy(&bytes).into());
+        let body: Value =
+            serde_json::from_slice(&bytes).unwrap_or_else(|_| String::from_utf8_lossy(&bytes).into());
+        if let Some(revision) = body["metadata"]["resourceVersion"].as_str() {
+            revision.clone_into(&mut self.revision.lock());
+        }
         Ok(Answer { code, warnings, body })
     }
 

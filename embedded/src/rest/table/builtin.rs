@@ -193,10 +193,9 @@ fn binding(object: &Value, age: &str) -> Value {
     let subjects = |kind: &str| {
         let subjects =
             object["subjects"].as_array().into_iter().flatten().filter(|subject| subject["kind"] == kind);
-        let name = |subject: &Value| match subject["namespace"].as_str().filter(|_| kind == "ServiceAccount")
-        {
-            Some(namespace) => format!("{namespace}/{}", text(&subject["name"])),
-            None => text(&subject["name"]),
+        let name = |subject: &Value| match kind {
+            "ServiceAccount" => format!("{}/{}", text(&subject["namespace"]), text(&subject["name"])),
+            _ => text(&subject["name"]),
         };
         subjects.map(name).collect::<Vec<_>>().join(", ")
     };
