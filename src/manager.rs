@@ -32,17 +32,20 @@ pub struct Options {
     pub cluster_class_workers: usize,
     /// How often each extension is asked again although nothing changed; zero means never.
     pub sync_period: Duration,
+    /// How long an object waits for an extension before its condition says so; zero means that it never does.
+    pub pending_after: Duration,
     /// How extensions are treated.
     pub runtime: runtime::Options,
 }
 
 impl Default for Options {
-    /// Upstream's: 10 at once of either kind, 10 min.
+    /// Upstream's: 10 at once of either kind, 10 min. Ours: waiting is told of after 5 s.
     fn default() -> Self {
         Self {
             extension_config_workers: 10,
             cluster_class_workers: 10,
             sync_period: Duration::from_mins(10),
+            pending_after: Duration::from_secs(5),
             runtime: runtime::Options::default(),
         }
     }
@@ -74,7 +77,9 @@ impl Manager {
         let shared = Shared::new(Arc::clone(&extensions), metrics.clone());
         let health = Health::default();
         let fixed = Fixed::new(&health);
-        Self { options, context: Context { kube, shared, extensions, clock, metrics }, health, fixed }
+        let pending_after = options.pending_after;
+        let context = Context { kube, shared, extensions, clock, metrics, pending_after };
+        Self { options, context, health, fixed }
     }
 
     /// Whether it is ready.

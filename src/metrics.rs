@@ -62,6 +62,7 @@ struct Work {
     queue_depth: IntGaugeVec,
     index_entries: IntGaugeVec,
     writes: IntCounterVec,
+    pending: IntCounterVec,
 }
 
 /// Series by family and label values.
@@ -242,6 +243,11 @@ impl Metrics {
     /// A write to an object of `kind` was sent and ended with `result`.
     pub fn written(&self, kind: &'static str, result: &'static str) {
         self.0.work.writes.with_label_values(&[kind, result]).inc();
+    }
+
+    /// An object of `kind` has waited so long that its condition says so.
+    pub fn pending(&self, kind: &'static str) {
+        self.0.work.pending.with_label_values(&[kind]).inc();
     }
 
     /// A write to an object of `kind` was refused because somebody else wrote first.
@@ -462,6 +468,11 @@ impl Work {
                 "kapstan_writes_total",
                 "Writes to the API server by result.",
                 &["kind", "result"],
+            )?,
+            pending: new.counter(
+                "kapstan_pending_total",
+                "Objects that waited so long for an extension that their condition said so.",
+                &["kind"],
             )?,
         })
     }

@@ -57,6 +57,10 @@ pub(super) struct Args {
     #[arg(long, default_value = "10m", value_parser = duration)]
     sync_period: Duration,
 
+    /// How long an object waits for an extension before its condition says so: Unknown, with what is awaited since when. 0s means never.
+    #[arg(long, default_value = "5s", value_parser = duration)]
+    pending_after: Duration,
+
     #[command(flatten)]
     extensions: ExtensionArgs,
 
@@ -132,6 +136,7 @@ async fn start(args: Args) -> anyhow::Result<()> {
         extensionconfig_concurrency,
         clusterclass_concurrency,
         sync_period,
+        pending_after,
         extensions,
         diagnostics,
     } = args;
@@ -139,6 +144,7 @@ async fn start(args: Args) -> anyhow::Result<()> {
         extension_config_workers: extensionconfig_concurrency,
         cluster_class_workers: clusterclass_concurrency,
         sync_period,
+        pending_after,
         runtime: extensions.options()?,
     };
     let clock = Clock::system();

@@ -5,13 +5,14 @@
 
 pub mod cluster_class;
 pub mod extension_config;
+pub mod pending;
 pub mod runner;
 pub mod template_owners;
 #[cfg(test)]
 pub(crate) mod tests;
 pub mod write;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use crate::{clock::Clock, index::shared::Shared, metrics::Metrics, runtime::Client};
 
@@ -28,4 +29,6 @@ pub struct Context {
     pub clock: Clock,
     /// What is counted.
     pub metrics: Metrics,
+    /// How long an object waits before it says so; zero means that it never does.
+    pub pending_after: Duration,
 }

@@ -17,6 +17,7 @@ use tokio::time::Instant;
 use super::{
     keys::{ClassKey, GroupKind, Name, TemplateKey},
     revision::Revision,
+    waiting::Waiting,
 };
 use crate::{controllers::cluster_class::plan::Desired, digest::Digest, runtime::Cause};
 
@@ -170,12 +171,14 @@ pub struct ClassEntry {
     pub accepted: Option<(Digest, Digest)>,
     /// Since when something that it names has been found to be absent.
     pub(super) lacks_since: Option<Instant>,
+    /// Since when it waits for something that is to come.
+    pub(super) waiting: Waiting,
     /// Why its questions are asked.
     pub(super) cause: Cause,
 }
 
 impl ClassEntry {
     pub(super) fn new(class: Arc<Class>, cause: Cause) -> Self {
-        Self { class, evaluated: None, accepted: None, lacks_since: None, cause }
+        Self { class, evaluated: None, accepted: None, lacks_since: None, waiting: Waiting::default(), cause }
     }
 }

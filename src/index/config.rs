@@ -10,7 +10,10 @@ use kapstan_api::{
 };
 use kube::core::{Selector, SelectorExt as _};
 
-use super::keys::{Name, SecretKey};
+use super::{
+    keys::{Name, SecretKey},
+    waiting::Waiting,
+};
 use crate::{
     digest::Digest,
     runtime::{Cause, Extension},
@@ -202,6 +205,8 @@ pub struct ConfigEntry {
     pub(super) in_flight: Option<i64>,
     /// Why the next Discovery is made.
     pub(super) cause: Cause,
+    /// Since when it waits for its Discovery, or for what that needs.
+    pub(super) waiting: Waiting,
     /// What classes were last told.
     pub(super) told: Option<View>,
 }
@@ -209,7 +214,15 @@ pub struct ConfigEntry {
 impl ConfigEntry {
     pub(super) fn new(config: Config, cause: Cause) -> Self {
         let registration = if config.is_paused { Registration::of_status(&config) } else { None };
-        Self { config, registration, discovered: None, in_flight: None, cause, told: None }
+        Self {
+            config,
+            registration,
+            discovered: None,
+            in_flight: None,
+            cause,
+            waiting: Waiting::default(),
+            told: None,
+        }
     }
 
     /// Takes over a newer state of the same object.

@@ -130,6 +130,11 @@ impl Index {
         {
             entry.lacks_since = None;
         }
+        if gathered.open.is_empty()
+            && let Some(entry) = self.classes.get_mut(key)
+        {
+            entry.waiting.ends();
+        }
         self.ask(key, asked);
         self.awaiting.set(key, gathered.open.clone());
         Some(gathered)

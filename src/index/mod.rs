@@ -17,6 +17,7 @@ pub mod question;
 pub mod relation;
 pub mod shared;
 pub mod template;
+pub mod waiting;
 pub mod wake;
 pub mod watches;
 
@@ -45,6 +46,7 @@ use self::{
     relation::Relation,
     revision::Revision,
     template::KindEntry,
+    waiting::Waiting,
     wake::{Gone, Wake},
 };
 use crate::{
@@ -191,6 +193,12 @@ impl Index {
     #[must_use]
     pub fn config(&self, name: &str) -> Option<&ConfigEntry> {
         self.configs.get(name)
+    }
+
+    /// The waiting of a config, if this is still the object.
+    pub fn config_waiting(&mut self, config: &Config) -> Option<&mut Waiting> {
+        let entry = self.configs.get_mut(&config.name).filter(|entry| entry.config.uid == config.uid);
+        entry.map(|entry| &mut entry.waiting)
     }
 
     /// A Discovery ended: of the config with this name and UID, made for `discovered.generation` with the client
@@ -354,6 +362,12 @@ impl Index {
         }
     }
 
+    /// The waiting of a class, if this is still the object.
+    pub fn class_waiting(&mut self, class: &Class) -> Option<&mut Waiting> {
+        let entry = self.classes.get_mut(&class.key).filter(|entry| entry.class.uid == class.uid);
+        entry.map(|entry| &mut entry.waiting)
+    }
+
     /// Notes what the API server made of the variables written last: the digest written, and the one it then showed.
     pub fn accepted(&mut self, class: &Class, written: Digest, shown: Digest) {
         let entry = self.classes.get_mut(&class.key).filter(|entry| entry.class.uid == class.uid);
@@ -463,6 +477,21 @@ impl Index {
     }
 
     // ---- waiting ----
+
+    /// What is awaited, in words.
+    #[must_use]
+    pub fn describe(&self, awaited: &Awaited) -> String {
+        match awaited {
+            Awaited::Discovery(name) => format!("the Discovery of ExtensionConfig {name}"),
+            Awaited::Question(key) => match self.questions.get(key) {
+                Some(entry) => format!("the answer of handler {}", entry.question.handler),
+                None => "an answer".to_owned(),
+            },
+            Awaited::Kind(kind) => format!("the list of {kind}"),
+            Awaited::Owned(template) => format!("its owner reference on {template}"),
+            Awaited::Namespace(name) => format!("Namespace {name}"),
+        }
+    }
 
     /// The class neither asks nor awaits anything.
     fn rest(&mut self, key: &ClassKey) {

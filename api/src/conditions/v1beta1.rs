@@ -33,6 +33,8 @@ pub mod reasons {
     pub const VARIABLE_DISCOVERY_FAILED: &str = "VariableDiscoveryFailed";
     /// `RefVersionsUpToDate` is false, severity Warning.
     pub const OUTDATED_REF_VERSIONS: &str = "OutdatedRefVersions";
+    /// Ours: an answer is awaited; the condition is unknown.
+    pub const DISCOVERY_PENDING: &str = "DiscoveryPending";
     /// Something could not be judged; the condition is unknown.
     pub const INTERNAL_ERROR: &str = "InternalError";
 }

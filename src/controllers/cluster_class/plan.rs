@@ -1,7 +1,8 @@
 //! What the result of a class is. Pure.
 
-use std::{fmt::Write as _, sync::Arc};
+use std::{collections::BTreeSet, fmt::Write as _, sync::Arc};
 
+use jiff::Timestamp;
 use kapstan_api::{
     cluster_class::{ClusterClassStatusVariable, TemplateRef},
     conditions::{self, Status, v1beta1},
@@ -12,8 +13,9 @@ use kapstan_api::{
 
 use super::KIND;
 use crate::{
+    controllers::pending,
     digest::Digest,
-    index::{class::Class, gather::TemplateFinding, keys::Name},
+    index::{Awaited, class::Class, gather::TemplateFinding, keys::Name},
 };
 
 /// The result of a class: what its status should say.
@@ -60,6 +62,48 @@ pub fn paused(class: &Class) -> Desired {
         v1beta1_conditions: Vec::new(),
         variables: None,
         observed_generation: None,
+    }
+}
+
+/// What a class says that has waited since `since` for these things, in words; `None` when its conditions say nothing
+/// less by now.
+#[must_use]
+pub fn pending(class: &Class, awaited: &[(Awaited, String)], since: Timestamp) -> Option<Desired> {
+    let generation = class.generation;
+    let said = awaiting(class, awaited.iter().map(|(awaited, _)| awaited));
+    let said = said.map(|types| {
+        let of_type = awaited.iter().filter(|(awaited, _)| types_of(awaited) == types);
+        let in_words: BTreeSet<String> = of_type.map(|(_, words)| words.clone()).collect();
+        pending::conditions(types, generation, since, &in_words.into_iter().collect::<Vec<_>>())
+    });
+    let (mut conditions, v1beta1_conditions): (Vec<_>, Vec<_>) = said.unzip();
+    if conditions.is_empty() {
+        return None;
+    }
+    conditions.push(conditions::paused(KIND, false, Some(generation)));
+    Some(Desired { conditions, v1beta1_conditions, variables: None, observed_generation: None })
+}
+
+/// The conditions, in both styles, that have still to say that these things are awaited.
+pub fn awaiting<'a>(
+    class: &'a Class,
+    awaited: impl Iterator<Item = &'a Awaited>,
+) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let types: BTreeSet<_> = awaited.map(types_of).collect();
+    types
+        .into_iter()
+        .filter(|(type_, _)| pending::is_to_be_said(&class.observed.conditions, type_, class.generation))
+}
+
+/// The conditions, in both styles, that something awaited decides on.
+fn types_of(awaited: &Awaited) -> (&'static str, &'static str) {
+    match awaited {
+        Awaited::Discovery(_) | Awaited::Question(_) | Awaited::Namespace(_) => {
+            (conditions::types::VARIABLES_READY, v1beta1::types::VARIABLES_RECONCILED)
+        }
+        Awaited::Kind(_) | Awaited::Owned(_) => {
+            (conditions::types::REF_VERSIONS_UP_TO_DATE, v1beta1::types::REF_VERSIONS_UP_TO_DATE)
+        }
     }
 }
 

@@ -13,15 +13,17 @@ use super::{
 };
 use crate::{
     controllers::{
-        Context,
+        Context, pending,
         write::{Error, Write, Written},
     },
     digest::Digest,
     error::chain,
     index::{
+        Index,
         class::{Class, Evaluated},
         gather::{Answered, Gathered, Known},
         keys::ClassKey,
+        waiting::Moment,
     },
     queue::Outcome,
 };
@@ -47,7 +49,7 @@ async fn step(key: &ClassKey, ctx: &Context) -> Result<bool, Error> {
     gathered.jobs.iter().for_each(|job| queues.jobs.add(job.clone()));
     gathered.unowned.iter().for_each(|template| ctx.shared.look_at_owners(template.clone()));
     if !gathered.open.is_empty() {
-        return Ok(true); // the end of the last one is an event
+        return wait(&gathered, ctx).await;
     }
     if gathered.lacks_something && !has_waited_for_it(key, ctx) {
         return Ok(true);
@@ -67,6 +69,40 @@ async fn step(key: &ClassKey, ctx: &Context) -> Result<bool, Error> {
     if is_done {
         let evaluated = Evaluated { inputs, desired: Arc::new(desired.without_list()) };
         ctx.shared.with(|index| index.evaluated(class, evaluated));
+    }
+    Ok(is_done)
+}
+
+/// The class waits: the end of the last thing that it waits for is an event. When it has waited for long, it says so.
+async fn wait(gathered: &Gathered, ctx: &Context) -> Result<bool, Error> {
+    let class = &gathered.entry.class;
+    if plan::awaiting(class, gathered.open.iter()).next().is_none() {
+        return Ok(true);
+    }
+    let since = ctx.shared.with(|index| {
+        pending::note(index.class_waiting(class), class.generation, true, Moment::now(&ctx.clock))
+    });
+    let Some(since) = pending::due(ctx, &ctx.shared.queues().classes, &class.key, since) else {
+        return Ok(true);
+    };
+    let in_words = |index: &mut Index| {
+        let open = gathered.open.iter();
+        open.map(|awaited| (awaited.clone(), index.describe(awaited))).collect::<Vec<_>>()
+    };
+    let Some(desired) = plan::pending(class, &ctx.shared.with(in_words), since) else { return Ok(true) };
+    ctx.metrics.evaluated(KIND);
+    let now = ctx.clock.timestamp();
+    let is_done = match status::change(&class.observed, gathered.entry.accepted, &desired, now) {
+        Change::Patch(body) => write(ctx, class, &desired, body).await?,
+        Change::None | Change::Reevaluate => true,
+    };
+    if is_done {
+        ctx.metrics.pending(KIND);
+        ctx.shared.with(|index| {
+            if let Some(waiting) = index.class_waiting(class) {
+                waiting.told(class.generation);
+            }
+        });
     }
     Ok(is_done)
 }

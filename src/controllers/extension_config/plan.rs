@@ -62,6 +62,21 @@ impl State {
         })
     }
 
+    /// What has to come before the config can be judged, in words; `None` when it can be, or is paused.
+    #[must_use]
+    pub fn awaited(&self) -> Option<String> {
+        match &self.ca {
+            _ if self.config.is_paused => None,
+            Ca::Unknown => {
+                let secret = self.config.secret.as_ref().and_then(|secret| secret.as_ref().ok());
+                Some(format!("Secret {}", secret.map(ToString::to_string).unwrap_or_default()))
+            }
+            Ca::Missing(_) if !self.has_bundle() => None,
+            _ if self.is_discovery_current => None,
+            _ => Some("the answer to Discovery".to_owned()),
+        }
+    }
+
     /// Whether a bundle is in the spec.
     #[must_use]
     pub fn has_bundle(&self) -> bool {

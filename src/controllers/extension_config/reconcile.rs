@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use kapstan_api::{annotations::CA_ENTRY, extension_config::ExtensionConfig, text};
+use jiff::Timestamp;
+use kapstan_api::{annotations::CA_ENTRY, conditions::types, extension_config::ExtensionConfig, text};
 use kube::Api;
 use serde_json::{Value, json};
 
@@ -13,13 +14,14 @@ use super::{
 };
 use crate::{
     controllers::{
-        Context,
+        Context, pending,
         write::{Error, Write, Written},
     },
     error::chain,
     index::{
         config::Config,
         keys::{Job, Name},
+        waiting::Moment,
     },
     queue::Outcome,
 };
@@ -64,15 +66,43 @@ async fn step(name: &Name, ctx: &Context) -> Result<bool, Error> {
         ctx.shared.queues().jobs.forget(&job); // a new generation does not wait for the back-off of the old one
         ctx.shared.queues().jobs.add(job);
     }
+    let pending = pending_since(&state, ctx);
     ctx.metrics.evaluated(KIND);
-    let is_done = match status::after(&state, ctx.clock.timestamp()) {
+    let is_done = match status::after(&state, pending, ctx.clock.timestamp()) {
         Some(body) => write(ctx, &state.config, "status", body).await?,
         None => true,
     };
+    if is_done && pending.is_some() {
+        note_pending_told(&state.config, ctx);
+    }
     match refusal {
         Some(refusal) if is_done => Err(refusal), // said, and tried again after the back-off
         _ => Ok(is_done),
     }
+}
+
+/// Since when the config has waited to be judged, when its condition is to say so now. Before, it comes again then.
+fn pending_since(state: &State, ctx: &Context) -> Option<Timestamp> {
+    let State { config, .. } = state;
+    let conditions = config.object.status.as_ref().map(|status| status.conditions.as_slice());
+    let waits = state.awaited().is_some();
+    let since = ctx.shared.with(|index| {
+        let waiting = index.config_waiting(config);
+        pending::note(waiting, config.generation, waits, Moment::now(&ctx.clock))
+    });
+    if !pending::is_to_be_said(conditions.unwrap_or_default(), types::DISCOVERED, config.generation) {
+        return None;
+    }
+    pending::due(ctx, &ctx.shared.queues().configs, &config.name, since)
+}
+
+fn note_pending_told(config: &Config, ctx: &Context) {
+    ctx.metrics.pending(KIND);
+    ctx.shared.with(|index| {
+        if let Some(waiting) = index.config_waiting(config) {
+            waiting.told(config.generation);
+        }
+    });
 }
 
 /// The bundle in the Secret is one that the API server does not let into the spec, as when it is too long.

@@ -12,14 +12,16 @@ use super::{
     KIND,
     plan::{Ca, State},
 };
+use crate::controllers::pending;
 
 /// The status that `state` deserves, as the body of a merge patch; `None` when it is there already, or when there is
-/// nothing to say before the Discovery under way has ended.
+/// nothing to say before the Discovery under way has ended. `pending` says since when that has been awaited, when it is
+/// to be told.
 #[must_use]
-pub fn after(state: &State, now: Timestamp) -> Option<Value> {
+pub fn after(state: &State, pending: Option<Timestamp>, now: Timestamp) -> Option<Value> {
     let observed = state.config.object.status.clone().unwrap_or_default();
     let mut desired = observed.clone();
-    if !state.config.is_paused && !judge(state, &mut desired, now) {
+    if !state.config.is_paused && !judge(state, pending, &mut desired, now) {
         return None;
     }
     let paused = conditions::paused(KIND, state.config.is_paused, Some(state.config.generation));
@@ -28,12 +30,33 @@ pub fn after(state: &State, now: Timestamp) -> Option<Value> {
 }
 
 /// Sets handlers and `Discovered`, unless it is too early for that.
-fn judge(state: &State, desired: &mut ExtensionConfigStatus, now: Timestamp) -> bool {
+fn judge(
+    state: &State,
+    pending: Option<Timestamp>,
+    desired: &mut ExtensionConfigStatus,
+    now: Timestamp,
+) -> bool {
+    let Some((wanted, deprecated)) = verdict(state, pending, desired) else { return false };
+    conditions::set(&mut desired.conditions, wanted, now);
+    conditions::v1beta1::set_deprecated(&mut desired.deprecated, deprecated, now);
+    true
+}
+
+/// Sets handlers and says what is to be said of them, unless it is too early for that.
+fn verdict(
+    state: &State,
+    pending: Option<Timestamp>,
+    desired: &mut ExtensionConfigStatus,
+) -> Option<(conditions::Wanted, conditions::v1beta1::Wanted)> {
     let generation = Some(state.config.generation);
-    let (wanted, deprecated) = match (&state.ca, &state.discovered) {
-        (Ca::Unknown, _) => return false,
+    if let Some(awaited) = state.awaited() {
+        let types = (conditions::types::DISCOVERED, conditions::v1beta1::types::DISCOVERED);
+        let waits = |since| pending::conditions(types, state.config.generation, since, &[awaited]);
+        return pending.map(waits);
+    }
+    Some(match (&state.ca, &state.discovered) {
         (Ca::Missing(why), _) if !state.has_bundle() => discovery::not_discovered(generation, why),
-        (_, Some(discovered)) if state.is_discovery_current => match &discovered.result {
+        (_, Some(discovered)) => match &discovered.result {
             Ok(handlers) => {
                 // The order means nothing, so what another manager wrote in its own order is left alone.
                 if by_name(&desired.handlers) != by_name(handlers) {
@@ -44,11 +67,8 @@ fn judge(state: &State, desired: &mut ExtensionConfigStatus, now: Timestamp) -> 
             }
             Err(why) => discovery::not_discovered(generation, why),
         },
-        _ => return false,
-    };
-    conditions::set(&mut desired.conditions, wanted, now);
-    conditions::v1beta1::set_deprecated(&mut desired.deprecated, deprecated, now);
-    true
+        _ => return None,
+    })
 }
 
 fn by_name(handlers: &[ExtensionHandler]) -> Vec<&ExtensionHandler> {
@@ -132,7 +152,7 @@ mod tests {
     }
 
     fn after_in(world: &World, second: i64) -> Option<Value> {
-        let body = after(&State::read(&world.index, &"ext-a".into()).unwrap(), now(second));
+        let body = after(&State::read(&world.index, &"ext-a".into()).unwrap(), None, now(second));
         body.inspect(assert_no_null)
     }
 
@@ -270,7 +290,7 @@ mod tests {
         let mut world = World::default();
         let _ = world.config(config("ext.a"));
         let _ = world.discover("ext.a", &asked(&["dv.ext.a"]));
-        let body = after(&State::read(&world.index, &"ext.a".into()).unwrap(), now(0)).unwrap();
+        let body = after(&State::read(&world.index, &"ext.a".into()).unwrap(), None, now(0)).unwrap();
         let message = condition(&body, "Discovered")["message"].as_str().unwrap();
         assert!(message.starts_with("no ClusterClass can name these handlers"), "{message}");
     }

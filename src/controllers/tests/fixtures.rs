@@ -117,7 +117,8 @@ impl Bench {
             (Server::default(), Clock::starting_at(START.parse().unwrap()), Metrics::new());
         let extensions = Client::new(options, dialer, clock.clone(), metrics.clone());
         let shared = Shared::new(Arc::clone(&extensions), metrics.clone());
-        let context = Context { kube: server.client(), shared, extensions, clock, metrics };
+        let pending_after = Duration::from_secs(5);
+        let context = Context { kube: server.client(), shared, extensions, clock, metrics, pending_after };
         Self { server, context, extension, stop: CancellationToken::new() }
     }
 
