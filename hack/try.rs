@@ -77,7 +77,7 @@ async fn run(args: Args) -> Result<bool> {
     let Args { keep, timeout_seconds } = args;
     let started = Instant::now();
     let control_plane = ControlPlane::builder().garbage_collector().start().await?;
-    control_plane.apply_crds(["config/crd", "tests/crds"].map(in_repository)).await?;
+    control_plane.apply_crds(["config/crd", "config/samples/crds"].map(in_repository)).await?;
     println!("API server with CRDs: up after {:.1} s", started.elapsed().as_secs_f64());
 
     let shown = show(&control_plane, Duration::from_secs(timeout_seconds), keep).await;

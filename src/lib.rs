@@ -7,6 +7,7 @@
 pub mod cli;
 pub mod clock;
 pub mod controllers;
+pub mod crds;
 pub mod digest;
 pub mod error;
 pub mod health;

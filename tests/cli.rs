@@ -161,7 +161,7 @@ impl Site {
     }
 
     async fn install(&self) -> Result<()> {
-        self.plane.apply_crds([root().join("config/crd"), root().join("tests/crds")]).await?;
+        self.plane.apply_crds([root().join("config/crd"), root().join("config/samples/crds")]).await?;
         self.bind("kapstan", "kapstan-manager", Self::role()?).await
     }
 

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 fn crd_files() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let mut files = Vec::new();
-    for folder in ["config/crd", "tests/crds", "schema/tests/crds"] {
+    for folder in ["config/crd", "config/samples/crds", "schema/tests/crds"] {
         let entries = std::fs::read_dir(root.join(folder)).unwrap().map(|entry| entry.unwrap().path());
         files.extend(entries.filter(|path| path.extension().is_some_and(|extension| extension == "yaml")));
     }

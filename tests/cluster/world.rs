@@ -43,7 +43,7 @@ impl World {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let plane = builder.audit().start().await?;
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        plane.apply_crds([root.join("config/crd"), root.join("tests/crds")]).await?;
+        plane.apply_crds([root.join("config/crd"), root.join("config/samples/crds")]).await?;
         let client = plane.client()?;
         let role: ClusterRole =
             serde_saphyr::from_str(&std::fs::read_to_string(root.join("config/rbac/role.yaml"))?)?;
