@@ -1,7 +1,7 @@
 //! The server's own account of what it was asked.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
 use jiff::Timestamp;
@@ -54,6 +54,23 @@ pub struct AuditEvent {
     /// The HTTP status of the answer.
     pub code: u16,
     body: Bytes,
+    open: Open,
+}
+
+/// Whether the body of a watch's answer is still there.
+#[derive(Clone, Debug, Default)]
+struct Open(Weak<()>);
+
+impl Open {
+    fn is_open(&self) -> bool {
+        self.0.strong_count() > 0
+    }
+}
+
+impl PartialEq for Open {
+    fn eq(&self, other: &Self) -> bool {
+        self.is_open() == other.is_open()
+    }
 }
 
 impl AuditEvent {
@@ -68,6 +85,12 @@ impl AuditEvent {
     pub fn parameter(&self, name: &str) -> Option<String> {
         let mut parameters = url::form_urlencoded::parse(self.query.as_bytes());
         parameters.find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
+    }
+
+    /// Whether this is a watch that has not ended yet.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.open.is_open()
     }
 
     /// The body of the request; `None` when it had none, when it was no JSON, or below
@@ -122,8 +145,16 @@ impl Asked {
                 name: empty(),
                 code: 0,
                 body,
+                open: Open::default(),
             },
         }
+    }
+
+    /// The request is a watch, which is open for as long as what is handed out here lives.
+    pub(crate) fn opened(&mut self) -> Arc<()> {
+        let open = Arc::new(());
+        self.event.open = Open(Arc::downgrade(&open));
+        open
     }
 }
 

@@ -32,9 +32,23 @@ impl Server {
     /// Outside a tokio runtime.
     #[must_use]
     pub fn client_named(&self, user_agent: &str) -> kube::Client {
+        self.client_with(USER, user_agent)
+    }
+
+    /// The same, of another user, who may do everything too; the audit log shows the name. It is the
+    /// `User-Agent` as well.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
+    #[must_use]
+    pub fn client_of(&self, user: &str) -> kube::Client {
+        self.client_with(user, user)
+    }
+
+    fn client_with(&self, user: &str, user_agent: &str) -> kube::Client {
         let router = self.router();
         let user_agent = HeaderValue::from_str(user_agent).ok();
-        let user = User(Arc::from(USER));
+        let user = User(Arc::from(user));
         let service =
             service_fn(move |request| call(router.clone(), request, user_agent.clone(), user.clone()));
         kube::Client::new(service, "default")

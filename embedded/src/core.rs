@@ -12,6 +12,7 @@ use serde_json::Value;
 use crate::audit::Audit;
 use crate::clock::Clock;
 use crate::faults::Faults;
+use crate::gc::Halt;
 use crate::kinds::Surroundings;
 use crate::openapi::OpenApi;
 use crate::registry::{Kind, Registry, builtin, custom};
@@ -24,6 +25,7 @@ pub(crate) struct Core {
     pub(crate) audit: Audit,
     pub(crate) faults: Faults,
     pub(crate) openapi: OpenApi,
+    pub(crate) halt: Halt,
     registry: RwLock<Arc<Registry>>,
     /// The collections of CRDs, by group and plural. One that comes back finds its own again, empty.
     collections: Mutex<HashMap<(String, String), CollectionId>>,
@@ -44,6 +46,7 @@ impl Core {
             audit,
             faults: Faults::default(),
             openapi: OpenApi::default(),
+            halt: Halt::default(),
             registry: RwLock::new(Arc::new(registry)),
             collections: Mutex::default(),
             encodings: AtomicU32::new(1),

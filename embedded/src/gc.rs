@@ -13,6 +13,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use crate::apply;
@@ -20,6 +21,7 @@ use crate::core::Core;
 use crate::kinds::Strategy;
 use crate::registry::Endpoint;
 use crate::rest::{DeleteOptions, FOREGROUND, ORPHAN, Propagation, delete, finalizers, is_crd, is_over};
+use crate::server::Server;
 use crate::store::{Address, Draft, Fields, Key, NAMESPACES, Object, metadata_mut, object_mut};
 
 /// The field manager of the controllers that this stands for.
@@ -40,6 +42,67 @@ enum Step {
     Empty(String),
     /// A CRD that is being deleted.
     EmptyCrd(Key),
+}
+
+impl Step {
+    /// Whether a controller of kube-controller-manager takes it, and not the API server itself.
+    fn is_of_controllers(&self) -> bool {
+        !matches!(self, Self::EmptyCrd(_))
+    }
+}
+
+/// What the controllers are kept from doing.
+#[derive(Default)]
+pub(crate) struct Halt(Mutex<Halted>);
+
+#[derive(Default)]
+struct Halted {
+    guards: usize,
+    steps: Vec<Step>,
+}
+
+impl Halt {
+    /// Keeps a step for later while the controllers are halted; otherwise it is to be taken now.
+    fn keep(&self, step: Step) -> Option<Step> {
+        let mut halted = self.0.lock();
+        if halted.guards == 0 || !step.is_of_controllers() {
+            return Some(step);
+        }
+        halted.steps.push(step);
+        None
+    }
+
+    fn end(&self) -> Vec<Step> {
+        let mut halted = self.0.lock();
+        halted.guards -= 1;
+        if halted.guards > 0 { Vec::new() } else { std::mem::take(&mut halted.steps) }
+    }
+}
+
+/// The controllers of a server, halted until this is dropped; see [`Server::halt_controllers`].
+#[must_use = "they go on when this is dropped"]
+pub struct HaltedControllers(Arc<Core>);
+
+impl std::fmt::Debug for HaltedControllers {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("HaltedControllers").finish_non_exhaustive()
+    }
+}
+
+impl Drop for HaltedControllers {
+    fn drop(&mut self) {
+        let steps = self.0.halt.end();
+        self.0.settle(steps);
+    }
+}
+
+impl Server {
+    /// Halts what stands for kube-controller-manager: dependents stay when their owners go, and namespaces
+    /// that are being deleted are not emptied. All that is done when the last guard is dropped.
+    pub fn halt_controllers(&self) -> HaltedControllers {
+        self.core.halt.0.lock().guards += 1;
+        HaltedControllers(self.core.clone())
+    }
 }
 
 thread_local! {
@@ -162,6 +225,7 @@ impl Core {
     }
 
     fn take(&self, step: Step) {
+        let Some(step) = self.halt.keep(step) else { return };
         match step {
             Step::Examine(address) => self.examine(&address),
             Step::Foreground(address) => self.finish_foreground(&address),

@@ -22,6 +22,7 @@ pub mod strategic;
 
 pub use audit::{Audit, AuditEvent, AuditLevel, AuditMark};
 pub use faults::{Fault, Faults};
+pub use gc::HaltedControllers;
 pub use listener::{ListenError, Listener};
 pub use load::LoadError;
 pub use server::{Builder, Server};

@@ -1,53 +1,62 @@
 //! CA bundles that come from Secrets, whatever comes first.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use anyhow::Result;
 use k8s_openapi::{ByteString, api::core::v1::Secret};
 use kapstan::manager::Options;
 use kapstan_api::{annotations::INJECT_CA_FROM_SECRET, extension_config::ExtensionConfig};
-use kapstan_envtest::{AuditEvent, AuditMark, ControlPlane, Stage, until};
 use kapstan_test_extension::{Target, TestCa, TestExtension};
 use kube::{
     Api,
     api::{DeleteParams, ObjectMeta, Patch, PatchParams},
 };
+use rstest::rstest;
 use serde_json::{Value, json};
 
 use crate::{
+    audit::{AuditEvent, AuditMark},
     fixtures::{config_at, is_discovered},
     said::{assert_says, remark, why_undiscovered},
-    world::{DEADLINE, Running, World},
+    server::{
+        Server::{self, Embedded, Real},
+        until,
+    },
+    world::{Running, World},
 };
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_bundle_is_taken_once_its_secret_is_right_whatever_comes_first() -> Result<()> {
-    let vault = Vault::open().await?;
-    vault.a_secret_that_is_there_costs_one_discovery_and_two_writes().await?;
-    vault.a_secret_that_comes_later_is_taken().await?;
-    vault.an_entry_that_comes_later_is_taken().await?;
-    vault.an_empty_entry_counts_as_missing().await?;
-    vault.an_annotation_that_names_no_secret_is_told().await?;
-    vault.a_secret_that_goes_leaves_the_bundle_in_place().await?;
-    vault.a_new_certificate_in_the_secret_is_taken().await?;
-    vault.a_secret_made_again_is_taken().await?;
-    vault.configs_that_share_a_secret_share_its_watch().await?;
-    vault.nothing_was_refused_or_written_twice()
+#[rstest]
+fn a_bundle_is_taken_once_its_secret_is_right_whatever_comes_first(
+    #[values(Embedded, Real)] server: Server,
+) -> Result<()> {
+    server.run(async {
+        let vault = Vault::open(server).await?;
+        vault.a_secret_that_is_there_costs_one_discovery_and_two_writes().await?;
+        vault.a_secret_that_comes_later_is_taken().await?;
+        vault.an_entry_that_comes_later_is_taken().await?;
+        vault.an_empty_entry_counts_as_missing().await?;
+        vault.an_annotation_that_names_no_secret_is_told().await?;
+        vault.a_secret_that_goes_leaves_the_bundle_in_place().await?;
+        vault.a_new_certificate_in_the_secret_is_taken().await?;
+        vault.a_secret_made_again_is_taken().await?;
+        vault.configs_that_share_a_secret_share_its_watch().await?;
+        vault.nothing_was_refused_or_written_twice()
+    })
 }
 
 /// A namespace with Secrets, one extension for all configs, one manager.
 struct Vault {
     world: World,
     manager: Running,
-    extension: TestExtension,
+    extension: Arc<TestExtension>,
     namespace: String,
 }
 
 impl Vault {
-    async fn open() -> Result<Self> {
-        let world = World::start(ControlPlane::builder()).await?;
-        let extension = TestExtension::builder().start().await?;
-        let namespace = world.plane.namespace("vault").await?;
+    async fn open(server: Server) -> Result<Self> {
+        let world = World::start(server).await?;
+        let extension = world.extension(TestExtension::builder()).await?;
+        let namespace = world.namespace("vault").await?;
         let manager = world.manager(Options { sync_period: Duration::ZERO, ..Options::default() })?;
         Ok(Self { world, manager, extension, namespace })
     }
@@ -128,7 +137,7 @@ impl Vault {
     }
 
     async fn a_new_certificate_in_the_secret_is_taken(&self) -> Result<()> {
-        let rotating = TestExtension::builder().start().await?;
+        let rotating = self.world.extension(TestExtension::builder()).await?;
         self.create_secret("rotated", &rotating.ca_bundle()).await?;
         self.create_config_of("rotated", &rotating, &format!("{}/rotated", self.namespace)).await?;
         self.until_bundle("rotated", &rotating.ca_bundle()).await?;
@@ -142,7 +151,7 @@ impl Vault {
     }
 
     async fn a_secret_made_again_is_taken(&self) -> Result<()> {
-        let moving = TestExtension::builder().start().await?;
+        let moving = self.world.extension(TestExtension::builder()).await?;
         self.create_secret("again", &moving.ca_bundle()).await?;
         self.create_config_of("again", &moving, &format!("{}/again", self.namespace)).await?;
         self.until_bundle("again", &moving.ca_bundle()).await?;
@@ -169,21 +178,20 @@ impl Vault {
             assert_eq!(self.discoveries(name), 1, "{name}");
         }
         let asked = self.asked_of_secret("shared")?;
-        let verbs: Vec<_> = asked.iter().map(|event| (event.verb.as_str(), event.stage)).collect();
-        assert_eq!(verbs, [("list", Stage::ResponseComplete), ("watch", Stage::ResponseStarted)]);
+        let verbs: Vec<_> = asked.iter().map(|event| (event.verb.as_str(), event.is_open)).collect();
+        assert_eq!(verbs, [("list", false), ("watch", true)]);
         for name in &names {
             self.configs().delete(name, &DeleteParams::default()).await?;
         }
-        until(DEADLINE, "the end of a watch that nobody needs", async || {
+        until("the end of a watch that nobody needs", async || {
             let asked = self.asked_of_secret("shared")?;
-            let is_over = asked.iter().all(|event| event.stage == Stage::ResponseComplete);
-            Ok(is_over.then_some(()))
+            Ok((!asked.iter().any(|event| event.is_open)).then_some(()))
         })
         .await
     }
 
     fn nothing_was_refused_or_written_twice(&self) -> Result<()> {
-        let writes = self.world.writes(AuditMark::default())?;
+        let writes = self.world.writes(AuditMark::Beginning)?;
         assert!(writes.iter().all(|write| write.code == Some(200)), "{writes:?}");
         for config in ["again", "keyless", "late", "malformed", "half", "blank", "sharing-7"] {
             let bundles = self.writes(config)?.iter().filter(|what| **what == "spec").count();
@@ -232,13 +240,13 @@ impl Vault {
 
     /// What was written of a config, in order.
     fn writes(&self, name: &str) -> Result<Vec<&'static str>> {
-        let mut writes = self.world.writes(AuditMark::default())?;
+        let mut writes = self.world.writes(AuditMark::Beginning)?;
         writes.retain(|write| write.resource == "extensionconfigs" && write.name == name);
         Ok(writes.iter().map(|write| if write.subresource == "status" { "status" } else { "spec" }).collect())
     }
 
     fn asked_of_secret(&self, name: &str) -> Result<Vec<AuditEvent>> {
-        let mut asked = self.world.asked(AuditMark::default())?;
+        let mut asked = self.world.asked(AuditMark::Beginning)?;
         let field = Some(format!("metadata.name={name}"));
         asked.retain(|event| event.resource == "secrets" && event.parameter("fieldSelector") == field);
         Ok(asked)

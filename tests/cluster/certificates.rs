@@ -1,25 +1,21 @@
 //! Certificates of every sort, seen by the manager over real TLS.
 
-use std::{collections::HashMap, io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
-use anyhow::{Context as _, Result};
-use futures::future::BoxFuture;
+use anyhow::Result;
 use kapstan::{
     manager::Options,
-    runtime::{
-        self,
-        tls::Identity,
-        transport::{BoxedIo, Dial, SystemResolver, TcpDialer},
-    },
+    runtime::{self, tls::Identity},
 };
 use kapstan_api::extension_config::ExtensionConfig;
-use kapstan_envtest::ControlPlane;
 use kapstan_test_extension::{Target, TestCa, TestCertificate, TestExtension};
+use rstest::rstest;
 use serde_json::json;
 
 use crate::{
     fixtures::{config_at, is_discovered, parsed},
     said::{assert_says, why_undiscovered},
+    server::Server::{self, Embedded, Real},
     world::World,
 };
 
@@ -27,40 +23,47 @@ use crate::{
 const SERVICE: (&str, &str) = ("signer", "apps");
 const SERVICE_NAME: &str = "signer.apps.svc";
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_certificate_is_accepted_or_refused_for_its_real_reason() -> Result<()> {
-    let shop = Shop::open()?;
-    let mut served = Vec::new();
-    for case in shop.cases()? {
-        served.push((TestExtension::builder().certificate(case.shown.clone()).start().await?, case));
-    }
-    let (_folder, identity) = shop.identity()?;
-    let picky = TestExtension::builder().client_ca(shop.clients.pem()).start().await?;
-    let pickier = TestExtension::builder().client_ca(shop.unknown.pem()).start().await?;
+#[rstest]
+fn a_certificate_is_accepted_or_refused_for_its_real_reason(
+    #[values(Embedded, Real)] server: Server,
+) -> Result<()> {
+    server.run(async {
+        let shop = Shop::open()?;
+        let world = World::start(server).await?;
+        world.network.name(SERVICE_NAME);
+        let mut served = Vec::new();
+        for case in shop.cases()? {
+            let builder = TestExtension::builder().certificate(case.shown.clone());
+            served.push((world.extension(builder).await?, case));
+        }
+        let (_folder, identity) = shop.identity()?;
+        let picky = world.extension(TestExtension::builder().client_ca(shop.clients.pem())).await?;
+        let pickier = world.extension(TestExtension::builder().client_ca(shop.unknown.pem())).await?;
 
-    let world = World::start(ControlPlane::builder()).await?;
-    let runtime = runtime::Options { identity: Some(Arc::new(identity)), ..runtime::Options::default() };
-    let options = Options { sync_period: Duration::ZERO, runtime, ..Options::default() };
-    let _manager = world.manager_with(options, Arc::new(Network::of(&served)?))?;
-    for (extension, case) in &served {
-        world.create(&case.config(extension)).await?;
-    }
-    world.create(&config_at("asks-for-our-certificate", &picky.url(), &picky.ca_bundle())).await?;
-    world.create(&config_at("asks-for-another", &pickier.url(), &pickier.ca_bundle())).await?;
+        let runtime = runtime::Options { identity: Some(Arc::new(identity)), ..runtime::Options::default() };
+        let options = Options { sync_period: Duration::ZERO, runtime, ..Options::default() };
+        let _manager = world.manager(options)?;
+        for (extension, case) in &served {
+            world.create(&case.config(extension)).await?;
+        }
+        world.create(&config_at("asks-for-our-certificate", &picky.url(), &picky.ca_bundle())).await?;
+        world.create(&config_at("asks-for-another", &pickier.url(), &pickier.ca_bundle())).await?;
 
-    for (extension, case) in &served {
-        assert_verdict(&world, extension, case).await?;
-    }
-    world.until_config("asks-for-our-certificate", is_discovered).await?;
-    let refused = world.until_config("asks-for-another", |config| why_undiscovered(config).is_some()).await?;
-    // TLS 1.3 tells a client after its own part is over; whether it still hears why is chance.
-    assert_says(
-        "asks-for-another",
-        &why_undiscovered(&refused).unwrap_or_default(),
-        &["the connection broke"],
-    );
-    assert_eq!(pickier.calls_total(), 0);
-    good_certificates_heal(&world, &served, &shop).await
+        for (extension, case) in &served {
+            assert_verdict(&world, extension, case).await?;
+        }
+        world.until_config("asks-for-our-certificate", is_discovered).await?;
+        let refused =
+            world.until_config("asks-for-another", |config| why_undiscovered(config).is_some()).await?;
+        // TLS 1.3 tells a client after its own part is over; whether it still hears why is chance.
+        assert_says(
+            "asks-for-another",
+            &why_undiscovered(&refused).unwrap_or_default(),
+            &["the connection broke"],
+        );
+        assert_eq!(pickier.calls_total(), 0);
+        good_certificates_heal(&world, &served, &shop).await
+    })
 }
 
 async fn assert_verdict(world: &World, extension: &TestExtension, case: &Case) -> Result<()> {
@@ -77,7 +80,11 @@ async fn assert_verdict(world: &World, extension: &TestExtension, case: &Case) -
 }
 
 /// A good certificate in place of a bad one is all it takes.
-async fn good_certificates_heal(world: &World, served: &[(TestExtension, Case)], shop: &Shop) -> Result<()> {
+async fn good_certificates_heal(
+    world: &World,
+    served: &[(Arc<TestExtension>, Case)],
+    shop: &Shop,
+) -> Result<()> {
     let healed: Vec<_> = served.iter().filter(|(_, case)| case.bundle == shop.ca.pem()).collect();
     for (extension, _) in &healed {
         extension.set_certificate(shop.ca.server().names(["127.0.0.1", SERVICE_NAME]).issue()?)?;
@@ -281,34 +288,5 @@ impl Shop {
                 &["is issued by", "vouches for it"],
             ),
         ])
-    }
-}
-
-/// A network in which one Service has an address, with a port for each extension behind it.
-struct Network {
-    ports: HashMap<u16, SocketAddr>,
-    tcp: TcpDialer,
-}
-
-impl Network {
-    fn of(served: &[(TestExtension, Case)]) -> Result<Self> {
-        let mut ports = HashMap::new();
-        for (extension, _) in served {
-            let address = extension.address().context("it listens")?;
-            ports.insert(address.port(), address);
-        }
-        Ok(Self { ports, tcp: TcpDialer::new(Arc::new(SystemResolver), None, None) })
-    }
-}
-
-impl Dial for Network {
-    fn dial<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, io::Result<BoxedIo>> {
-        match self.ports.get(&port).filter(|_| host == SERVICE_NAME) {
-            Some(address) => Box::pin(async move {
-                let stream = tokio::net::TcpStream::connect(address).await?;
-                Ok(Box::new(stream) as BoxedIo)
-            }),
-            None => self.tcp.dial(host, port),
-        }
     }
 }

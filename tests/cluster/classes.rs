@@ -1,24 +1,26 @@
 //! Where the variables of a class come from, and who is asked for them how often.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use anyhow::Result;
 use kapstan::manager::Options;
 use kapstan_api::cluster_class::ClusterClass;
-use kapstan_envtest::{AuditMark, ControlPlane};
 use kapstan_test_extension::{Target, TestExtension, Variables};
 use kube::ResourceExt as _;
+use rstest::rstest;
 use serde_json::{Value, json};
 
 use crate::{
+    audit::AuditMark,
     fixtures::{Templates, class, class_with, config, is_discovered, is_ready},
     hands::{class_path, condition, config_path, deprecated_condition},
+    server::Server::{self, Embedded, Real},
     world::{Running, World},
 };
 
 struct Scene {
     world: World,
-    extension: TestExtension,
+    extension: Arc<TestExtension>,
     namespace: String,
 }
 
@@ -78,24 +80,28 @@ fn variables_are(status: &'static str, message: &str) -> impl Fn(&Value) -> bool
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn variables_are_merged_asked_for_once_and_asked_again_in_time() -> Result<()> {
-    let world = World::start(ControlPlane::builder()).await?;
-    let namespace = world.home("classes").await?;
-    let extension = TestExtension::builder().start().await?;
-    let scene = Scene { world, extension, namespace };
-    let manager = scene.world.manager(Options::default())?;
-    a_class_may_have_variables_of_its_own_only(&scene).await?;
-    a_class_may_have_discovered_variables_only(&scene).await?;
-    both_are_merged_and_sorted(&scene).await?;
-    other_settings_are_another_question(&scene).await?;
-    ten_classes_with_one_question_cost_one_call(&scene).await?;
-    a_config_may_come_after_its_classes(&scene).await?;
-    a_variable_that_cannot_be_is_named_with_its_patch(&scene).await?;
-    a_conflict_is_told_and_heals_when_the_configs_are_edited(&scene).await?;
-    manager.until_idle().await?;
-    manager.stop().await?;
-    a_conflict_comes_and_goes_within_a_period(&scene).await
+#[rstest]
+fn variables_are_merged_asked_for_once_and_asked_again_in_time(
+    #[values(Embedded, Real)] server: Server,
+) -> Result<()> {
+    server.run(async {
+        let world = World::start(server).await?;
+        let namespace = world.home("classes").await?;
+        let extension = world.extension(TestExtension::builder()).await?;
+        let scene = Scene { world, extension, namespace };
+        let manager = scene.world.manager(Options::default())?;
+        a_class_may_have_variables_of_its_own_only(&scene).await?;
+        a_class_may_have_discovered_variables_only(&scene).await?;
+        both_are_merged_and_sorted(&scene).await?;
+        other_settings_are_another_question(&scene).await?;
+        ten_classes_with_one_question_cost_one_call(&scene).await?;
+        a_config_may_come_after_its_classes(&scene).await?;
+        a_variable_that_cannot_be_is_named_with_its_patch(&scene).await?;
+        a_conflict_is_told_and_heals_when_the_configs_are_edited(&scene).await?;
+        manager.until_idle().await?;
+        manager.stop().await?;
+        a_conflict_comes_and_goes_within_a_period(&scene).await
+    })
 }
 
 async fn a_class_may_have_variables_of_its_own_only(scene: &Scene) -> Result<()> {
@@ -172,7 +178,7 @@ async fn other_settings_are_another_question(scene: &Scene) -> Result<()> {
 }
 
 async fn ten_classes_with_one_question_cost_one_call(scene: &Scene) -> Result<()> {
-    let before = scene.world.plane.audit_mark()?;
+    let before = scene.world.audit_mark()?;
     let names: Vec<String> = (0..10).map(|number| format!("same-{number}")).collect();
     for name in &names {
         scene.world.create(&scene.class(name, &[variable(name, false, &string())], &["asked"])).await?;
@@ -204,7 +210,7 @@ async fn a_config_may_come_after_its_classes(scene: &Scene) -> Result<()> {
     scene.discovered(&["late"]).await?;
     world.until_class(&scene.namespace, "early", is_ready).await?;
     assert_eq!(scene.extension.calls("/late"), 2);
-    assert_eq!(world.writes_at(AuditMark::default(), &path)?.len(), 2);
+    assert_eq!(world.writes_at(AuditMark::Beginning, &path)?.len(), 2);
     Ok(())
 }
 
@@ -270,7 +276,7 @@ async fn a_conflict_comes_and_goes_within_a_period(scene: &Scene) -> Result<()> 
     let manager: Running = world.manager(options)?;
     extension.until_calls(Target::discovery("/p1"), extension.calls(Target::discovery("/p1")) + 2).await;
     manager.until_idle().await?;
-    let mark = world.plane.audit_mark()?;
+    let mark = world.audit_mark()?;
     let before = manager.class_evaluations();
     let path = class_path(namespace, "torn");
     extension.set_variables("/p2", region(&integer()))?;

@@ -1,6 +1,6 @@
 //! Extensions that fail in every way beside one that works.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use anyhow::Result;
 use http::StatusCode;
@@ -10,19 +10,24 @@ use kapstan_api::{
     extension_config::{ExtensionConfig, FailurePolicy},
     hooks::catalog::GroupVersionHook,
 };
-use kapstan_envtest::{AuditMark, ControlPlane};
 use kapstan_sdk::Handler;
 use kapstan_test_extension::{Behaviour, HandlerSpec, Target, TestExtension};
 use kube::{
     Api,
     api::{DeleteParams, Patch, PatchParams},
 };
+use rstest::rstest;
 use serde_json::{Value, json};
 
 use crate::{
+    audit::AuditMark,
     fixtures::{Templates, class, class_with, config, is_discovered, is_ready, parsed},
     said::{assert_says, remark, variables, why_undiscovered, why_unready},
-    world::{DEADLINE, Running, World},
+    server::{
+        DEADLINE,
+        Server::{self, Embedded, Real},
+    },
+    world::{Running, World},
 };
 
 /// More than any answer that is read.
@@ -31,17 +36,21 @@ const FORTY_MB: u64 = 40 << 20;
 /// The wait after the first failed call; it doubles with every further one.
 const FIRST_BACKOFF: Duration = Duration::from_secs(5);
 
-#[tokio::test(flavor = "multi_thread")]
-async fn dead_extensions_say_why_and_one_beside_them_is_ready_at_once() -> Result<()> {
-    let scene = Scene::start().await?;
-    scene.create_dead_ones().await?;
-    scene.the_healthy_one_does_not_wait().await?;
-    scene.each_says_why().await?;
-    scene.an_undiscovered_extension_blocks_its_classes().await?;
-    scene.all_heal_without_a_restart_or_an_edit().await?;
-    scene.calls_kept_to_the_back_off();
-    scene.each_was_written_twice()?;
-    Box::pin(scene.a_restarted_manager_works_beside_a_dead_extension()).await
+#[rstest]
+fn dead_extensions_say_why_and_one_beside_them_is_ready_at_once(
+    #[values(Embedded, Real)] server: Server,
+) -> Result<()> {
+    server.run(async {
+        let scene = Scene::start(server).await?;
+        scene.create_dead_ones().await?;
+        scene.the_healthy_one_does_not_wait().await?;
+        scene.each_says_why().await?;
+        scene.an_undiscovered_extension_blocks_its_classes().await?;
+        scene.all_heal_without_a_restart_or_an_edit().await?;
+        scene.calls_kept_to_the_back_off();
+        scene.each_was_written_twice()?;
+        Box::pin(scene.a_restarted_manager_works_beside_a_dead_extension()).await
+    })
 }
 
 /// An extension that does not come to be discovered.
@@ -120,11 +129,11 @@ fn too_many_handlers() -> Behaviour {
 struct Scene {
     world: World,
     manager: Running,
-    healthy: TestExtension,
-    dead: TestExtension,
+    healthy: Arc<TestExtension>,
+    dead: Arc<TestExtension>,
     /// By itself: it takes all calls on a connection along.
-    cutting: TestExtension,
-    closed: TestExtension,
+    cutting: Arc<TestExtension>,
+    closed: Arc<TestExtension>,
     cases: Vec<Dead>,
     /// The namespace that the extension with the closed port serves.
     team_a: String,
@@ -132,16 +141,16 @@ struct Scene {
 }
 
 impl Scene {
-    async fn start() -> Result<Self> {
-        let world = World::start(ControlPlane::builder()).await?;
-        let healthy = TestExtension::builder().start().await?;
-        let dead = TestExtension::builder().start().await?;
-        let closed = TestExtension::builder().start().await?;
+    async fn start(server: Server) -> Result<Self> {
+        let world = World::start(server).await?;
+        let healthy = world.extension(TestExtension::builder()).await?;
+        let dead = world.extension(TestExtension::builder()).await?;
+        let closed = world.extension(TestExtension::builder()).await?;
         let cases = dead_ones(&healthy);
         for Dead { name, behaviour, .. } in &cases {
             dead.behave(Target::discovery(&format!("/{name}")), behaviour.clone());
         }
-        let cutting = TestExtension::builder().start().await?;
+        let cutting = world.extension(TestExtension::builder()).await?;
         cutting.behave("/resets", Behaviour::reset());
         cutting.behave("/hangs-up", Behaviour::hang_up());
         closed.stop().await?;
@@ -278,7 +287,7 @@ impl Scene {
     /// Once to say why not, once to say that all is well, however many calls it took; before that, once to say that it
     /// waits, if it did for long.
     fn each_was_written_twice(&self) -> Result<()> {
-        let writes = self.world.writes(AuditMark::default())?;
+        let writes = self.world.writes(AuditMark::Beginning)?;
         assert!(writes.iter().all(|write| write.code == Some(200)), "{writes:?}");
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
         let of_configs = writes.iter().filter(|write| write.resource == "extensionconfigs");
@@ -305,7 +314,7 @@ impl Scene {
         } = self;
         manager.stop().await?;
         closed.stop().await?;
-        let mark = world.plane.audit_mark()?;
+        let mark = world.audit_mark()?;
         let manager = world.manager(without_resync())?;
         let config = world.until_config("closed", |config| why_undiscovered(config).is_some()).await?;
         assert_eq!(config.status.unwrap_or_default().handlers.len(), 3, "what was found before stays");
@@ -343,31 +352,35 @@ fn is_unready(class: &ClusterClass, says: &str) -> bool {
 
 /// A namespace with the templates that every class of these tests refers to.
 async fn namespace(world: &World, prefix: &str) -> Result<String> {
-    let namespace = world.plane.namespace(prefix).await?;
+    let namespace = world.namespace(prefix).await?;
     for (path, template) in Templates::none().objects(&namespace) {
         world.create_at(&path, &template).await?;
     }
     Ok(namespace)
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_class_names_patch_handler_and_hook_of_what_failed_with_its_words() -> Result<()> {
-    let asked = Asked::start().await?;
-    asked.failed_calls_are_told_in_full().await?;
-    asked.an_ignored_failure_counts_as_no_variables().await?;
-    asked.many_failures_fit_a_condition().await?;
-    asked.a_moved_extension_is_unknown_and_its_variables_stay().await?;
-    asked.a_removed_config_is_named_and_its_recreation_heals().await?;
-    asked.a_handler_that_vanished_is_named().await?;
-    asked.a_name_with_a_dot_is_discovered_and_remarked_on().await?;
-    asked.all_heal().await
+#[rstest]
+fn a_class_names_patch_handler_and_hook_of_what_failed_with_its_words(
+    #[values(Embedded, Real)] server: Server,
+) -> Result<()> {
+    server.run(async {
+        let asked = Asked::start(server).await?;
+        asked.failed_calls_are_told_in_full().await?;
+        asked.an_ignored_failure_counts_as_no_variables().await?;
+        asked.many_failures_fit_a_condition().await?;
+        asked.a_moved_extension_is_unknown_and_its_variables_stay().await?;
+        asked.a_removed_config_is_named_and_its_recreation_heals().await?;
+        asked.a_handler_that_vanished_is_named().await?;
+        asked.a_name_with_a_dot_is_discovered_and_remarked_on().await?;
+        asked.all_heal().await
+    })
 }
 
 /// Extensions that are discovered, and fail when they are asked for variables.
 struct Asked {
     world: World,
     _manager: Running,
-    extension: TestExtension,
+    extension: Arc<TestExtension>,
     namespace: String,
 }
 
@@ -385,9 +398,9 @@ fn failing() -> Vec<(&'static str, Behaviour, &'static [&'static str])> {
 }
 
 impl Asked {
-    async fn start() -> Result<Self> {
-        let world = World::start(ControlPlane::builder()).await?;
-        let extension = TestExtension::builder().start().await?;
+    async fn start(server: Server) -> Result<Self> {
+        let world = World::start(server).await?;
+        let extension = world.extension(TestExtension::builder()).await?;
         let handler = |handler: Handler| {
             vec![
                 HandlerSpec::new(handler, "DiscoverVariables"),
@@ -461,7 +474,7 @@ impl Asked {
     }
 
     async fn a_moved_extension_is_unknown_and_its_variables_stay(&self) -> Result<()> {
-        let closed = TestExtension::builder().start().await?;
+        let closed = self.world.extension(TestExtension::builder()).await?;
         closed.stop().await?;
         self.world.create(&config("moved", &self.extension)).await?;
         self.create("moved", &["moved"]).await?;
@@ -526,7 +539,7 @@ impl Asked {
         self.ready("crowd").await?;
         // What was ignored is asked again too.
         self.until_variables("ignored", 10).await?;
-        let writes = self.world.writes(AuditMark::default())?;
+        let writes = self.world.writes(AuditMark::Beginning)?;
         assert!(writes.iter().all(|write| write.code == Some(200)), "{writes:?}");
         for (name, ..) in failing() {
             let of_class =

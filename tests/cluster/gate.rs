@@ -28,9 +28,10 @@ impl Gate {
         Hold(self.expect(method, path, false))
     }
 
-    /// Lets the next request of this method to exactly this path pass, and loses the answer to it.
-    pub(crate) fn lose_answer(&self, method: Method, path: &str) {
-        self.expect(method, path, true).passes.cancel();
+    /// Lets the next request of this method to exactly this path pass, and loses the answer to it, which is noticed when
+    /// what is given back is dropped.
+    pub(crate) fn lose_answer(&self, method: Method, path: &str) -> Hold {
+        Hold(self.expect(method, path, true))
     }
 
     fn expect(&self, method: Method, path: &str, is_answer_lost: bool) -> Held {
@@ -48,29 +49,32 @@ impl Gate {
             let (gate, inner) = (gate.clone(), inner.clone());
             async move {
                 let (parts, body) = request.into_parts();
-                let is_answer_lost = gate.pass(&parts.method, parts.uri.path()).await;
-                let answer = inner.send(Request::from_parts(parts, body)).await?;
-                if is_answer_lost {
-                    Err(kube::Error::Service("the answer was lost".into()))
-                } else {
-                    Ok(answer)
+                let held = gate.arrived(&parts.method, parts.uri.path());
+                let request = Request::from_parts(parts, body);
+                match held {
+                    None => inner.send(request).await,
+                    Some(held) if held.is_answer_lost => {
+                        inner.send(request).await?;
+                        held.passes.cancelled().await;
+                        Err(kube::Error::Service("the answer was lost".into()))
+                    }
+                    Some(held) => {
+                        held.passes.cancelled().await;
+                        inner.send(request).await
+                    }
                 }
             }
         });
         Client::new(service, namespace)
     }
 
-    /// Waits until a request may pass, and says whether the answer to it is to be lost.
-    async fn pass(&self, method: &Method, path: &str) -> bool {
-        let held = {
-            let mut awaited = self.0.lock();
-            let place = awaited.iter().position(|held| held.method == *method && held.path == path);
-            place.map(|place| awaited.remove(place))
-        };
-        let Some(held) = held else { return false };
+    /// What is to be done to a request that has come, if anything.
+    fn arrived(&self, method: &Method, path: &str) -> Option<Held> {
+        let mut awaited = self.0.lock();
+        let place = awaited.iter().position(|held| held.method == *method && held.path == path)?;
+        let held = awaited.remove(place);
         held.arrived.cancel();
-        held.passes.cancelled().await;
-        held.is_answer_lost
+        Some(held)
     }
 }
 
@@ -80,7 +84,7 @@ pub(crate) struct Hold(Held);
 impl Hold {
     /// Waits until the request is at the gate.
     pub(crate) async fn arrived(&self) -> anyhow::Result<()> {
-        let waiting = tokio::time::timeout(crate::world::DEADLINE, self.0.arrived.cancelled());
+        let waiting = tokio::time::timeout(crate::server::DEADLINE, self.0.arrived.cancelled());
         waiting.await.map_err(|_| anyhow::anyhow!("no {} of {} came", self.0.method, self.0.path))
     }
 

@@ -1,7 +1,6 @@
 //! What other hands than the manager's do to objects, by path, so that any kind and any field can be touched.
 
 use anyhow::{Context as _, Result};
-use kapstan_envtest::{AuditEvent, AuditMark};
 use kube::{
     api::{DeleteParams, Patch, PatchParams, PostParams, PropagationPolicy},
     core::Request,
@@ -9,8 +8,10 @@ use kube::{
 use serde_json::Value;
 
 use crate::{
+    audit::{AuditEvent, AuditMark},
     fixtures::Templates,
-    world::{DEADLINE, Running, World},
+    server::until,
+    world::{Running, World},
 };
 
 /// The field manager of everything done here.
@@ -40,7 +41,7 @@ fn split(path: &str) -> (&str, &str) {
 impl World {
     /// A namespace of a test's own, with the templates of the set `default` in it.
     pub(crate) async fn home(&self, prefix: &str) -> Result<String> {
-        let namespace = self.plane.namespace(prefix).await?;
+        let namespace = self.namespace(prefix).await?;
         self.create_templates(&namespace, &Templates::none()).await?;
         Ok(namespace)
     }
@@ -106,18 +107,13 @@ impl World {
         let _: Value =
             self.client.request(request).await.with_context(|| format!("failed to delete {path}"))?;
         let what = format!("{path} to be gone");
-        let gone = kapstan_envtest::until(DEADLINE, &what, async || {
-            Ok(self.get_at(path).await?.is_none().then_some(()))
-        });
+        let gone = until(&what, async || Ok(self.get_at(path).await?.is_none().then_some(())));
         gone.await
     }
 
     /// Waits until the object at `path` is as `is` wants it.
     pub(crate) async fn until_at(&self, path: &str, is: impl Fn(&Value) -> bool) -> Result<Value> {
-        let waited = kapstan_envtest::until(DEADLINE, path, async || {
-            Ok(self.get_at(path).await?.filter(|object| is(object)))
-        })
-        .await;
+        let waited = until(path, async || Ok(self.get_at(path).await?.filter(|object| is(object)))).await;
         if waited.is_err() {
             eprintln!("{path} is {:#}", self.get_at(path).await?.unwrap_or_default());
         }

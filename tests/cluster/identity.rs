@@ -1,36 +1,41 @@
 //! Who an object is: not its name, and not what the manager remembers of it.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use anyhow::Result;
 use http::Method;
 use kapstan::{index::keys::ClassKey, manager::Options};
 use kapstan_api::{annotations::INJECT_CA_FROM_SECRET, cluster_class::ClusterClass};
-use kapstan_envtest::{AuditMark, ControlPlane, until};
 use kapstan_sdk::Handler;
 use kapstan_test_extension::{HandlerSpec, Target, TestExtension, Variables};
 use kube::{ResourceExt as _, api::PropagationPolicy::Background};
+use rstest::rstest;
 use serde_json::{Value, json};
 
 use crate::{
+    audit::AuditMark,
     fixtures::{Templates, class, class_with, config, config_at, is_discovered, is_ready, parsed},
     gate::Gate,
     hands::{class_path, condition, config_path, status_of},
-    world::{DEADLINE, Running, World},
+    server::{
+        Server::{self, Embedded, Real},
+        until,
+    },
+    world::{Running, World},
 };
 
 struct Scene {
     world: World,
-    extension: TestExtension,
+    extension: Arc<TestExtension>,
     gate: Gate,
     namespace: String,
 }
 
 impl Scene {
-    async fn start() -> Result<Self> {
-        let world = World::start(ControlPlane::builder()).await?;
+    async fn start(server: Server) -> Result<Self> {
+        let world = World::start(server).await?;
         let namespace = world.home("identity").await?;
-        let extension = TestExtension::builder().start().await?;
+        let extension = world.extension(TestExtension::builder()).await?;
         Ok(Self { world, extension, gate: Gate::default(), namespace })
     }
 
@@ -68,32 +73,40 @@ fn names(class: &Value) -> Vec<&str> {
     variables.filter_map(|variable| variable["name"].as_str()).collect()
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn an_object_made_again_is_another_one_and_names_match_whole() -> Result<()> {
-    let scene = Scene::start().await?;
-    let manager = scene.manager()?;
-    a_config_made_again_is_asked_where_it_is_now(&scene, &manager).await?;
-    nothing_is_left_of_a_config_that_is_gone(&scene, &manager).await?;
-    a_class_made_again_has_a_status_of_its_own(&scene, &manager).await?;
-    a_config_wakes_its_classes_and_nobody_of_a_like_name(&scene, &manager).await
+#[rstest]
+fn an_object_made_again_is_another_one_and_names_match_whole(
+    #[values(Embedded, Real)] server: Server,
+) -> Result<()> {
+    server.run(async {
+        let scene = Scene::start(server).await?;
+        let manager = scene.manager()?;
+        a_config_made_again_is_asked_where_it_is_now(&scene, &manager).await?;
+        nothing_is_left_of_a_config_that_is_gone(&scene, &manager).await?;
+        a_class_made_again_has_a_status_of_its_own(&scene, &manager).await?;
+        a_config_wakes_its_classes_and_nobody_of_a_like_name(&scene, &manager).await
+    })
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_restart_of_either_side_loses_nothing_and_writes_nothing_again() -> Result<()> {
-    let scene = Scene::start().await?;
-    let shore = Shore::settle(&scene).await?;
-    let manager = scene.manager()?;
-    shore.until_settled(&scene, &manager).await?;
-    manager.stop().await?;
-    let manager = a_new_manager_writes_nothing_again(&scene).await?;
-    the_api_server_may_go_and_come_back(&scene, &shore, &manager).await
+#[rstest]
+fn a_restart_of_either_side_loses_nothing_and_writes_nothing_again(
+    #[values(Embedded, Real)] server: Server,
+) -> Result<()> {
+    server.run(async {
+        let scene = Scene::start(server).await?;
+        let shore = Shore::settle(&scene).await?;
+        let manager = scene.manager()?;
+        shore.until_settled(&scene, &manager).await?;
+        manager.stop().await?;
+        let manager = a_new_manager_writes_nothing_again(&scene).await?;
+        the_api_server_may_go_and_come_back(&scene, &shore, &manager).await
+    })
 }
 
 // ---- made again ----
 
 async fn a_config_made_again_is_asked_where_it_is_now(scene: &Scene, manager: &Running) -> Result<()> {
     let Scene { world, extension, namespace, .. } = scene;
-    let other = TestExtension::builder().variables(Variables::count(4)).start().await?;
+    let other = world.extension(TestExtension::builder().variables(Variables::count(4))).await?;
     scene.discovered("ext-a").await?;
     scene.ready(&class(namespace, "uses-a", &["ext-a"])).await?;
     assert_eq!(names(&world.at(&scene.path("uses-a")).await?).len(), 10);
@@ -151,8 +164,8 @@ async fn a_class_made_again_has_a_status_of_its_own(scene: &Scene, manager: &Run
     assert_eq!(known, second.metadata.uid);
     world.delete_at(&path, Background).await?;
     let is_forgotten = async || Ok(manager.shared.with(|index| index.class(&key).is_none()).then_some(()));
-    until(DEADLINE, "the class to be forgotten", is_forgotten).await?;
-    assert_eq!(world.writes_at(AuditMark::default(), &path)?.len(), 2);
+    until("the class to be forgotten", is_forgotten).await?;
+    assert_eq!(world.writes_at(AuditMark::Beginning, &path)?.len(), 2);
     Ok(())
 }
 
@@ -184,7 +197,7 @@ async fn a_config_wakes_its_classes_and_nobody_of_a_like_name(
     }
     scene.ready(&scene.plain("foo", "decoy")).await?;
     manager.until_idle().await?;
-    let mark = world.plane.audit_mark()?;
+    let mark = world.audit_mark()?;
     let evaluations = manager.class_evaluations();
     let class_reconciles = || manager.count("kapstan_reconciles_total", &[("kind", "ClusterClass")]);
     let reconciles = class_reconciles();
@@ -291,13 +304,13 @@ fn bundle(pem: &[u8]) -> Value {
 }
 
 async fn a_new_manager_writes_nothing_again(scene: &Scene) -> Result<Running> {
-    let mark = scene.world.plane.audit_mark()?;
+    let mark = scene.world.audit_mark()?;
     let manager = scene.manager()?;
     let is_ready = async || Ok(manager.health.missing().is_empty().then_some(()));
-    until(DEADLINE, "the manager to be ready", is_ready).await?;
+    until("the manager to be ready", is_ready).await?;
     // It has judged every class once it has asked what it does not know any more.
     let is_judged = async || Ok((manager.class_evaluations() >= 4).then_some(()));
-    until(DEADLINE, "every class to be judged", is_judged).await?;
+    until("every class to be judged", is_judged).await?;
     manager.until_idle().await?;
     assert_eq!(scene.world.writes(mark)?, []);
     assert_eq!(manager.class_evaluations(), 4);
@@ -310,12 +323,12 @@ async fn the_api_server_may_go_and_come_back(scene: &Scene, shore: &Shore, manag
     let held = gate.hold(Method::PATCH, &status_of(&caught));
     world.create(&scene.plain("caught", "mid-write")).await?;
     held.arrived().await?;
-    let mark = world.plane.audit_mark()?;
-    world.plane.kill_api_server();
+    let mark = world.audit_mark()?;
+    world.plane.kill();
     held.release();
     let has_failed = async || Ok((manager.reconcile_errors() >= 1).then_some(()));
-    until(DEADLINE, "the write to fail", has_failed).await?;
-    world.plane.restart_api_server().await?;
+    until("the write to fail", has_failed).await?;
+    world.plane.restart().await?;
     // The bundle with something behind it that is of no use, so that it is another one and still good.
     let other = [extension.ca_bundle(), TestExtension::builder().start().await?.ca_bundle()].concat();
     let other = bundle(&other);

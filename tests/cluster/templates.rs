@@ -1,22 +1,29 @@
 //! Templates: who owns them, with the garbage collector running, and what classes say of those they refer to.
 
-use anyhow::{Context as _, Result};
+use std::sync::Arc;
+
+use anyhow::Result;
 use http::Method;
 use kapstan::manager::Options;
 use kapstan_api::cluster_class::ClusterClass;
-use kapstan_envtest::{AuditMark, ControlPlane, until};
 use kapstan_test_extension::{Target, TestExtension};
 use kube::{
     ResourceExt as _,
     api::PropagationPolicy::{Background, Orphan},
 };
+use rstest::rstest;
 use serde_json::{Value, json};
 
 use crate::{
+    audit::{AuditEvent, AuditMark},
     fixtures::{Templates, class, class_with, config, is_discovered, is_ready, parsed},
     gate::Gate,
     hands::{class_path, condition, deprecated_condition},
-    world::{DEADLINE, Running, World},
+    server::{
+        Server::{self, Embedded, Real},
+        until,
+    },
+    world::{Running, USER, World},
 };
 
 const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
@@ -24,15 +31,15 @@ const CLASS_VERSION: &str = "cluster.x-k8s.io/v1beta2";
 
 struct Scene {
     world: World,
-    extension: TestExtension,
+    extension: Arc<TestExtension>,
     gate: Gate,
     manager: Running,
 }
 
 impl Scene {
-    async fn start() -> Result<Self> {
-        let world = World::start(ControlPlane::builder().garbage_collector()).await?;
-        let extension = TestExtension::builder().start().await?;
+    async fn start(server: Server) -> Result<Self> {
+        let world = World::with_garbage_collection(server).await?;
+        let extension = world.extension(TestExtension::builder()).await?;
         let gate = Gate::default();
         let manager = world.manager_behind(&gate, Options::default())?;
         Ok(Self { world, extension, gate, manager })
@@ -48,27 +55,33 @@ impl Scene {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn templates_in_use_are_owned_and_never_collected() -> Result<()> {
-    let scene = Scene::start().await?;
-    owner_references_removed_by_hand_come_back(&scene).await?;
-    a_class_that_was_orphaned_and_made_again_owns_its_templates(&scene).await?;
-    a_class_made_again_is_re_pointed_to_beside_foreign_owners(&scene).await?;
-    templates_copied_with_the_owners_of_another_namespace_are_re_pointed(&scene).await?;
-    a_template_deleted_while_owners_are_written_stays_deleted(&scene).await?;
-    assert_nothing_was_collected(&scene.world)?;
-    assert_owners_are_classes_of_the_same_namespace(&scene.world)
+#[rstest]
+fn templates_in_use_are_owned_and_never_collected(#[values(Embedded, Real)] server: Server) -> Result<()> {
+    server.run(async {
+        let scene = Scene::start(server).await?;
+        owner_references_removed_by_hand_come_back(&scene).await?;
+        a_class_that_was_orphaned_and_made_again_owns_its_templates(&scene).await?;
+        a_class_made_again_is_re_pointed_to_beside_foreign_owners(&scene).await?;
+        templates_copied_with_the_owners_of_another_namespace_are_re_pointed(&scene).await?;
+        a_template_deleted_while_owners_are_written_stays_deleted(&scene).await?;
+        assert_nothing_was_collected(&scene.world)?;
+        assert_owners_are_classes_of_the_same_namespace(&scene.world)
+    })
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_class_says_what_its_templates_lack_and_heals_when_it_comes() -> Result<()> {
-    let scene = Scene::start().await?;
-    a_missing_template_is_named_and_waited_for(&scene).await?;
-    a_kind_that_is_not_served_is_named_and_waited_for(&scene).await?;
-    outdated_versions_are_listed_and_judged_anew_when_labels_change(&scene).await?;
-    a_kind_without_namespaces_is_never_owned(&scene).await?;
-    a_selector_looks_at_the_labels_that_namespaces_have_now(&scene).await?;
-    assert_owners_are_classes_of_the_same_namespace(&scene.world)
+#[rstest]
+fn a_class_says_what_its_templates_lack_and_heals_when_it_comes(
+    #[values(Embedded, Real)] server: Server,
+) -> Result<()> {
+    server.run(async {
+        let scene = Scene::start(server).await?;
+        a_missing_template_is_named_and_waited_for(&scene).await?;
+        a_kind_that_is_not_served_is_named_and_waited_for(&scene).await?;
+        outdated_versions_are_listed_and_judged_anew_when_labels_change(&scene).await?;
+        a_kind_without_namespaces_is_never_owned(&scene).await?;
+        a_selector_looks_at_the_labels_that_namespaces_have_now(&scene).await?;
+        assert_owners_are_classes_of_the_same_namespace(&scene.world)
+    })
 }
 
 // ---- owners ----
@@ -132,7 +145,7 @@ async fn owner_references_removed_by_hand_come_back(scene: &Scene) -> Result<()>
     let ours = owned_by("tide", &class.uid().unwrap_or_default());
     until_owned(world, &templates, std::slice::from_ref(&ours)).await?;
     scene.manager.until_idle().await?;
-    let mark = world.plane.audit_mark()?;
+    let mark = world.audit_mark()?;
     for path in &templates {
         world.patch_at(path, &set_owners(&[])).await?;
     }
@@ -186,12 +199,12 @@ async fn templates_copied_with_the_owners_of_another_namespace_are_re_pointed(sc
     let origin = world.home("origin").await?;
     let first = scene.ready(&plain(&origin, "tide")).await?;
     let old = owned_by("tide", &first.uid().unwrap_or_default());
-    let copies = world.plane.namespace("copies").await?;
+    let copies = world.namespace("copies").await?;
     let class = world.create(&plain(&copies, "tide")).await?;
     let is_missed = |object: &Value| condition(object, "RefVersionsUpToDate")["status"] == "Unknown";
     world.until_at(&class_path(&copies, "tide"), is_missed).await?;
     // Who comes first, we or the collector, would be luck.
-    let collector = Halted::collector_of(world)?;
+    let collector = world.plane.halt_collector()?;
     for (path, mut template) in Templates::none().objects(&copies) {
         template["metadata"]["ownerReferences"] = json!([old]);
         world.create_at(&path, &template).await?;
@@ -206,28 +219,6 @@ async fn templates_copied_with_the_owners_of_another_namespace_are_re_pointed(sc
     until_owned(world, &template_paths(&origin), &[old]).await
 }
 
-/// The garbage collector, halted until this is dropped.
-struct Halted(u32);
-
-impl Halted {
-    fn collector_of(world: &World) -> Result<Self> {
-        let collector = *world.plane.pids().first().context("no process runs")?; // who depends on others is first
-        anyhow::ensure!(signal(collector, "-STOP"), "the collector cannot be halted");
-        Ok(Self(collector))
-    }
-}
-
-impl Drop for Halted {
-    fn drop(&mut self) {
-        signal(self.0, "-CONT");
-    }
-}
-
-fn signal(process: u32, signal: &str) -> bool {
-    let sent = std::process::Command::new("kill").args([signal, &process.to_string()]).status();
-    sent.is_ok_and(|status| status.success())
-}
-
 /// Waits until the collector has taken something that it has to take, and so has looked at all that was there before.
 async fn until_collected(world: &World, namespace: &str) -> Result<()> {
     let litter = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": {
@@ -235,14 +226,14 @@ async fn until_collected(world: &World, namespace: &str) -> Result<()> {
     let path = format!("/api/v1/namespaces/{namespace}/configmaps");
     world.create_at(&path, &litter).await?;
     let is_gone = async || Ok(world.get_at(&format!("{path}/litter")).await?.is_none().then_some(()));
-    until(DEADLINE, "litter to be collected", is_gone).await
+    until("litter to be collected", is_gone).await
 }
 
 async fn a_template_deleted_while_owners_are_written_stays_deleted(scene: &Scene) -> Result<()> {
     let world = &scene.world;
     let namespace = world.home("deleted").await?;
     let template = template_paths(&namespace).remove(0);
-    let mark = world.plane.audit_mark()?;
+    let mark = world.audit_mark()?;
     let held = scene.gate.hold(Method::PATCH, &template);
     let class = world.create(&plain(&namespace, "tide")).await?;
     held.arrived().await?;
@@ -264,11 +255,12 @@ async fn a_template_deleted_while_owners_are_written_stays_deleted(scene: &Scene
     scene.until_ready(&class).await.map(drop)
 }
 
-/// Nobody but the test has deleted a template.
+/// Nobody but the test has deleted a template. (What the embedded server collects is no request; there, that the UIDs
+/// stay says it.)
 fn assert_nothing_was_collected(world: &World) -> Result<()> {
-    let mut deleted = world.plane.audit_events()?;
+    let mut deleted = world.plane.audit_events(AuditMark::Beginning)?;
     deleted.retain(|event| event.verb.starts_with("delete") && event.resource.ends_with("templates"));
-    deleted.retain(|event| event.user != "kapstan-envtest-admin" && event.code == Some(200));
+    deleted.retain(|event| event.user != world.plane.admin() && event.code == Some(200));
     assert_eq!(deleted, []);
     Ok(())
 }
@@ -276,20 +268,20 @@ fn assert_nothing_was_collected(world: &World) -> Result<()> {
 /// Every owner reference that was ever sent by us is on a template, and those to classes name none of another
 /// namespace.
 fn assert_owners_are_classes_of_the_same_namespace(world: &World) -> Result<()> {
-    let mut events = world.plane.audit_events()?;
+    let mut events = world.plane.audit_events(AuditMark::Beginning)?;
     events.retain(|event| event.body.is_some());
-    let owns = |event: &kapstan_envtest::AuditEvent| {
+    let owns = |event: &AuditEvent| {
         event.body.as_ref().is_some_and(|body| !body["metadata"]["ownerReferences"].is_null())
     };
-    let ours: Vec<_> = events.iter().filter(|event| event.user == "kapstan" && owns(event)).collect();
+    let ours: Vec<_> = events.iter().filter(|event| event.user == USER && owns(event)).collect();
     assert!(!ours.is_empty());
     for event in ours {
         assert!(event.resource.ends_with("templates") && !event.namespace.is_empty(), "{event:?}");
         let body = event.body.clone().unwrap_or_default();
         for owner in owners(&body).iter().filter(|owner| owner["kind"] == "ClusterClass") {
             // The class that our own status writes name with this UID is in the namespace of the template.
-            let is_it = |other: &&kapstan_envtest::AuditEvent| {
-                other.user == "kapstan"
+            let is_it = |other: &&AuditEvent| {
+                other.user == USER
                     && other.resource == "clusterclasses"
                     && other.body.as_ref().is_some_and(|body| body["metadata"]["uid"] == owner["uid"])
             };
@@ -353,7 +345,7 @@ async fn establish(world: &World, definition: &Value, namespace: Option<&str>, n
     for name in names {
         let object = json!({ "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2", "kind": names_of["kind"],
             "metadata": { "name": name } });
-        until(DEADLINE, plural, async || Ok(world.create_at(&path, &object).await.ok())).await?;
+        until(plural, async || Ok(world.create_at(&path, &object).await.ok())).await?;
     }
     Ok(())
 }
@@ -477,7 +469,7 @@ async fn a_kind_without_namespaces_is_never_owned(scene: &Scene) -> Result<()> {
     scene.manager.until_idle().await?;
     let reef = "/apis/infrastructure.cluster.x-k8s.io/v1beta2/reeftemplates/reef";
     assert_eq!(owners(&world.at(reef).await?), [] as [Value; 0]);
-    assert_eq!(world.writes_at(AuditMark::default(), reef)?, []);
+    assert_eq!(world.writes_at(AuditMark::Beginning, reef)?, []);
     Ok(())
 }
 

@@ -1,49 +1,66 @@
-//! A control plane of a test's own, with our CRDs in it, and the manager as an unprivileged user.
+//! An API server of a test's own, with our CRDs in it, and the manager as a user without other rights than its own.
 
 use std::{path::Path, sync::Arc, time::Duration};
 
 use anyhow::{Context as _, Result};
-use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
+use k8s_openapi::api::{
+    core::v1::Namespace,
+    rbac::v1::{ClusterRole, ClusterRoleBinding},
+};
 use kapstan::{
     clock::Clock,
     health::Health,
     index::shared::Shared,
     manager::{Manager, Options},
     metrics::Metrics,
-    runtime::transport::{Dial, SystemResolver, TcpDialer},
+    runtime::transport::Dial,
 };
 use kapstan_api::{cluster_class::ClusterClass, extension_config::ExtensionConfig};
-use kapstan_envtest::{AuditEvent, AuditMark, Builder, ControlPlane};
-use kube::{Api, Client, Config, api::PostParams};
+use kapstan_test_extension::TestExtension;
+use kube::{
+    Api, Client, ResourceExt as _,
+    api::{ObjectMeta, PostParams},
+};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
-use tokio::task::JoinHandle;
+use tokio::{task::JoinHandle, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-use crate::gate::Gate;
-
-/// How long anything may take that a test waits for.
-pub(crate) const DEADLINE: Duration = Duration::from_mins(1);
+use crate::{
+    audit::{AuditEvent, AuditMark},
+    gate::Gate,
+    network::Network,
+    plane::Plane,
+    server::{Server, until},
+};
 
 /// The manager's user.
-const USER: &str = "kapstan";
+pub(crate) const USER: &str = "kapstan";
 
-/// A control plane of a test's own.
+/// An API server of a test's own, and the network around it.
 pub(crate) struct World {
-    pub(crate) plane: ControlPlane,
+    pub(crate) plane: Plane,
     pub(crate) client: Client,
-    user: Config,
+    pub(crate) network: Arc<Network>,
 }
 
 impl World {
-    /// Starts it, with an audit log.
-    pub(crate) async fn start(builder: Builder) -> Result<Self> {
+    /// Starts it.
+    pub(crate) async fn start(server: Server) -> Result<Self> {
+        Self::begin(server, Plane::start(server, false).await?).await
+    }
+
+    /// The same with garbage collection.
+    pub(crate) async fn with_garbage_collection(server: Server) -> Result<Self> {
+        Self::begin(server, Plane::start(server, true).await?).await
+    }
+
+    async fn begin(server: Server, plane: Plane) -> Result<Self> {
         let filter = std::env::var("KAPSTAN_LOG").unwrap_or_default();
         let _ = tracing_subscriber::fmt().with_env_filter(filter).with_test_writer().try_init();
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let plane = builder.audit().start().await?;
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        plane.apply_crds([root.join("config/crd"), root.join("config/samples/crds")]).await?;
+        plane.apply_crds(&[root.join("config/crd"), root.join("config/samples/crds")]).await?;
         let client = plane.client()?;
         let role: ClusterRole =
             serde_saphyr::from_str(&std::fs::read_to_string(root.join("config/rbac/role.yaml"))?)?;
@@ -54,28 +71,35 @@ impl World {
             "subjects": [{ "kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": USER }],
         }))?;
         Api::all(client.clone()).create(&PostParams::default(), &binding).await?;
-        let user = plane.user(USER, None)?.config();
-        Ok(Self { plane, client, user })
+        Ok(Self { plane, client, network: Network::of(server) })
+    }
+
+    /// Starts an extension that the manager can reach.
+    pub(crate) async fn extension(
+        &self,
+        builder: kapstan_test_extension::Builder,
+    ) -> Result<Arc<TestExtension>> {
+        let extension = Arc::new(builder.start().await?);
+        self.network.add(&extension);
+        Ok(extension)
     }
 
     /// Starts a manager; it stops when it is dropped.
     pub(crate) fn manager(&self, options: Options) -> Result<Running> {
-        self.manager_with(options, Arc::new(TcpDialer::new(Arc::new(SystemResolver), None, None)))
-    }
-
-    /// Starts a manager that connects to extensions by `dialer`; it stops when it is dropped.
-    pub(crate) fn manager_with(&self, options: Options, dialer: Arc<dyn Dial>) -> Result<Running> {
-        Ok(Running::start(options, self.manager_client()?, dialer))
+        self.manager_behind(&Gate::default(), options)
     }
 
     /// Starts a manager whose requests to the API server go through `gate`; it stops when it is dropped.
     pub(crate) fn manager_behind(&self, gate: &Gate, options: Options) -> Result<Running> {
-        let dialer = Arc::new(TcpDialer::new(Arc::new(SystemResolver), None, None));
-        Ok(Running::start(options, gate.before(self.manager_client()?), dialer))
+        let client = gate.before(self.plane.client_of(USER)?);
+        let network: Arc<dyn Dial> = self.network.clone();
+        Ok(Running::start(options, client, network, self.plane.clock()))
     }
 
-    fn manager_client(&self) -> Result<Client> {
-        Ok(Client::try_from(self.user.clone())?)
+    /// Makes a namespace and says its name: the prefix and something random.
+    pub(crate) async fn namespace(&self, prefix: &str) -> Result<String> {
+        let metadata = ObjectMeta { generate_name: Some(format!("{prefix}-")), ..ObjectMeta::default() };
+        Ok(self.create(&Namespace { metadata, ..Namespace::default() }).await?.name_any())
     }
 
     /// Creates an object.
@@ -110,10 +134,8 @@ impl World {
         name: &str,
         is: impl Fn(&ExtensionConfig) -> bool,
     ) -> Result<ExtensionConfig> {
-        let waited = kapstan_envtest::until(DEADLINE, name, async || {
-            Ok(Some(self.config(name).await?).filter(|config| is(config)))
-        })
-        .await;
+        let waited =
+            until(name, async || Ok(Some(self.config(name).await?).filter(|config| is(config)))).await;
         if waited.is_err() {
             eprintln!("{}", serde_json::to_string_pretty(&self.config(name).await?.status)?);
         }
@@ -127,19 +149,23 @@ impl World {
         name: &str,
         is: impl Fn(&ClusterClass) -> bool,
     ) -> Result<ClusterClass> {
-        let waited = kapstan_envtest::until(DEADLINE, name, async || {
-            Ok(Some(self.class(namespace, name).await?).filter(|class| is(class)))
-        })
-        .await;
+        let waited =
+            until(name, async || Ok(Some(self.class(namespace, name).await?).filter(|class| is(class))))
+                .await;
         if waited.is_err() {
             eprintln!("{}", serde_json::to_string_pretty(&self.class(namespace, name).await?.status)?);
         }
         waited
     }
 
+    /// The end of the audit log.
+    pub(crate) fn audit_mark(&self) -> Result<AuditMark> {
+        self.plane.audit_mark()
+    }
+
     /// What the manager asked of the API server since a mark.
     pub(crate) fn asked(&self, since: AuditMark) -> Result<Vec<AuditEvent>> {
-        let mut events = self.plane.audit_events_since(since)?;
+        let mut events = self.plane.audit_events(since)?;
         events.retain(|event| event.user == USER);
         Ok(events)
     }
@@ -162,9 +188,9 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    fn start(options: Options, client: Client, dialer: Arc<dyn Dial>) -> Self {
+    fn start(options: Options, client: Client, dialer: Arc<dyn Dial>, clock: Clock) -> Self {
         let metrics = Metrics::new();
-        let manager = Manager::new(options, client, dialer, Clock::system(), metrics.clone());
+        let manager = Manager::new(options, client, dialer, clock, metrics.clone());
         let stop = CancellationToken::new();
         let (shared, health) = (manager.shared(), manager.health());
         let task = tokio::spawn(manager.run(stop.clone()));
@@ -182,14 +208,14 @@ impl Running {
 
     /// Waits until nothing is queued and nothing has been evaluated for a second.
     pub(crate) async fn until_idle(&self) -> Result<()> {
-        let mut seen = (f64::NAN, std::time::Instant::now());
-        kapstan_envtest::until(DEADLINE, "the manager to come to rest", || {
+        let mut seen = (f64::NAN, Instant::now());
+        until("the manager to come to rest", || {
             let evaluations = self.metric("kapstan_evaluations_total", &[]);
             let queues = self.shared.queues();
             let is_busy =
                 !(queues.configs.is_empty() && queues.classes.is_empty() && queues.templates.is_empty());
             if is_busy || evaluations.to_bits() != seen.0.to_bits() {
-                seen = (evaluations, std::time::Instant::now());
+                seen = (evaluations, Instant::now());
             }
             std::future::ready(Ok((seen.1.elapsed() > Duration::from_secs(1)).then_some(())))
         })

@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeSet,
+    sync::Arc,
     sync::atomic::{AtomicUsize, Ordering},
 };
 
@@ -10,20 +11,28 @@ use futures::StreamExt as _;
 use http::Method;
 use kapstan::{index::keys::ClassKey, manager::Options};
 use kapstan_api::cluster_class::ClusterClass;
-use kapstan_envtest::{AuditEvent, AuditMark, ControlPlane, until};
+use kapstan_embedded::Fault;
 use kapstan_test_extension::{Behaviour, Target, TestExtension};
 use kube::{
     Api,
     api::PropagationPolicy::Background,
     runtime::watcher::{self, Event, watcher},
 };
+use rstest::rstest;
 use serde_json::{Value, json};
 
 use crate::{
+    audit::{AuditEvent, AuditMark},
     fixtures::{Templates, class, class_with, config, is_discovered, is_ready},
     gate::Gate,
     hands::{class_path, condition, config_path, deprecated_condition, status_of},
-    world::{DEADLINE, Running, World},
+    plane::Plane,
+    server::{
+        DEADLINE,
+        Server::{self, Embedded, Real},
+        until,
+    },
+    world::{Running, World},
 };
 
 const PAUSED: &str = "cluster.x-k8s.io/paused";
@@ -32,16 +41,16 @@ const LONG_AGO: &str = "2020-02-02T00:00:00Z";
 /// What all scenarios share.
 struct Scene {
     world: World,
-    extension: TestExtension,
+    extension: Arc<TestExtension>,
     gate: Gate,
     namespace: String,
 }
 
 impl Scene {
-    async fn start() -> Result<Self> {
-        let world = World::start(ControlPlane::builder()).await?;
+    async fn start(server: Server) -> Result<Self> {
+        let world = World::start(server).await?;
         let namespace = world.home("writes").await?;
-        let extension = TestExtension::builder().start().await?;
+        let extension = world.extension(TestExtension::builder()).await?;
         Ok(Self { world, extension, gate: Gate::default(), namespace })
     }
 
@@ -77,36 +86,44 @@ fn names(object: &Value) -> Vec<&str> {
     variables.filter_map(|variable| variable["name"].as_str()).collect()
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_status_is_written_whole_once_and_only_where_it_is_wanted() -> Result<()> {
-    let scene = Scene::start().await?;
-    let stale = leave_stale_statuses(&scene).await?;
-    let manager = scene.manager()?;
-    stale_statuses_are_replaced_whole_in_one_write(&scene, &stale).await?;
-    what_someone_else_changes_is_put_back_once(&scene, &manager).await?;
-    a_config_that_is_born_paused_has_one_condition_and_no_call(&scene).await?;
-    a_paused_class_keeps_its_status(&scene).await?;
-    let manager = the_handlers_of_a_paused_config_stay_usable(&scene, manager).await?;
-    every_condition_is_written_both_ways(&scene).await?;
-    manager.until_idle().await?;
-    assert_every_status_is_valid(&scene.world)?;
-    assert_every_condition_was_written(&scene.world)
+#[rstest]
+fn a_status_is_written_whole_once_and_only_where_it_is_wanted(
+    #[values(Embedded, Real)] server: Server,
+) -> Result<()> {
+    server.run(async {
+        let scene = Scene::start(server).await?;
+        let stale = leave_stale_statuses(&scene).await?;
+        let manager = scene.manager()?;
+        stale_statuses_are_replaced_whole_in_one_write(&scene, &stale).await?;
+        what_someone_else_changes_is_put_back_once(&scene, &manager).await?;
+        a_config_that_is_born_paused_has_one_condition_and_no_call(&scene).await?;
+        a_paused_class_keeps_its_status(&scene).await?;
+        let manager = the_handlers_of_a_paused_config_stay_usable(&scene, manager).await?;
+        every_condition_is_written_both_ways(&scene).await?;
+        manager.until_idle().await?;
+        assert_every_status_is_valid(&scene.world)?;
+        assert_every_condition_was_written(&scene.world)
+    })
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_write_that_loses_a_race_is_made_again_and_nobody_sees_it() -> Result<()> {
-    let scene = Scene::start().await?;
-    let manager = scene.manager()?;
-    a_conflict_is_retried_once_from_fresh_data(&scene, &manager).await?;
-    owners_that_come_in_between_stay(&scene, &manager).await?;
-    nothing_meant_for_a_deleted_class_reaches_its_successor(&scene, &manager).await?;
-    no_version_of_a_class_claims_more_than_its_variables_show(&scene).await?;
-    assert_eq!(manager.reconcile_errors(), 0);
-    a_write_whose_answer_is_lost_is_not_made_again(&scene, &manager).await?;
-    a_refused_write_is_counted_and_tried_again_ever_more_slowly(&scene, &manager).await?;
-    assert_generations_travel_together(&scene.world)?;
-    assert_no_body_has_a_null(&scene.world.writes(AuditMark::default())?);
-    Ok(())
+#[rstest]
+fn a_write_that_loses_a_race_is_made_again_and_nobody_sees_it(
+    #[values(Embedded, Real)] server: Server,
+) -> Result<()> {
+    server.run(async {
+        let scene = Scene::start(server).await?;
+        let manager = scene.manager()?;
+        a_conflict_is_retried_once_from_fresh_data(&scene, &manager).await?;
+        owners_that_come_in_between_stay(&scene, &manager).await?;
+        nothing_meant_for_a_deleted_class_reaches_its_successor(&scene, &manager).await?;
+        no_version_of_a_class_claims_more_than_its_variables_show(&scene).await?;
+        assert_eq!(manager.reconcile_errors(), 0);
+        a_write_whose_answer_is_lost_is_not_made_again(&scene, &manager).await?;
+        a_refused_write_is_counted_and_tried_again_ever_more_slowly(&scene, &manager).await?;
+        assert_generations_travel_together(&scene.world)?;
+        assert_no_body_has_a_null(&scene.world.writes(AuditMark::Beginning)?);
+        Ok(())
+    })
 }
 
 // ---- replaced whole ----
@@ -198,7 +215,7 @@ async fn stale_statuses_are_replaced_whole_in_one_write(scene: &Scene, stale: &[
     for (path, object) in [(of_config, &config), (of_class, &class)] {
         assert_eq!(condition(object, "TideIsHigh"), foreign_condition());
         assert_eq!(deprecated_condition(object, "TideIsHigh"), foreign_deprecated_condition());
-        assert_eq!(scene.world.writes_at(AuditMark::default(), path)?.len(), 1, "writes to {path}");
+        assert_eq!(scene.world.writes_at(AuditMark::Beginning, path)?.len(), 1, "writes to {path}");
     }
     Ok(())
 }
@@ -211,7 +228,7 @@ async fn what_someone_else_changes_is_put_back_once(scene: &Scene, manager: &Run
     let of_class = scene.ready(&class(&scene.namespace, "shore", &["shore"])).await?;
     let of_config = config_path("shore");
     manager.until_idle().await?;
-    let mark = world.plane.audit_mark()?;
+    let mark = world.audit_mark()?;
     let stale = (stale_config_status(), stale_class_status());
     let meddling = [
         (&of_config, json!({ "handlers": stale.0["handlers"] })),
@@ -249,7 +266,7 @@ async fn labels_and_another_order_are_no_reason_to_write(
     [of_config, of_class]: [&String; 2],
 ) -> Result<()> {
     let world = &scene.world;
-    let (mark, evaluations) = (world.plane.audit_mark()?, manager.class_evaluations());
+    let (mark, evaluations) = (world.audit_mark()?, manager.class_evaluations());
     let labels = json!({ "metadata": { "labels": { "tide": "low" }, "annotations": { "tide": "low" } } });
     let (template, _) = Templates::none().objects(&scene.namespace).remove(0);
     world.patch_at(&format!("{template}/default"), &labels).await?;
@@ -260,7 +277,7 @@ async fn labels_and_another_order_are_no_reason_to_write(
         world.patch_at(&status_of(path), &json!({ "status": { "conditions": conditions } })).await?;
     }
     let seen = world.at(of_config).await?["metadata"]["resourceVersion"].clone();
-    until(DEADLINE, "the manager to see the labels", async || {
+    until("the manager to see the labels", async || {
         let held = manager
             .shared
             .with(|index| index.config("shore")?.config.object.metadata.resource_version.clone());
@@ -292,7 +309,7 @@ async fn a_config_that_is_born_paused_has_one_condition_and_no_call(scene: &Scen
     let path = config_path("asleep");
     let mut asleep = config("asleep", extension);
     asleep.metadata.annotations = Some([(PAUSED.to_owned(), "true".to_owned())].into());
-    let mark = world.plane.audit_mark()?;
+    let mark = world.audit_mark()?;
     world.create(&asleep).await?;
     world.create(&class(namespace, "waits", &["asleep"])).await?;
     let object = world.until_at(&path, is_paused("True")).await?;
@@ -321,7 +338,7 @@ async fn a_paused_class_keeps_its_status(scene: &Scene) -> Result<()> {
     let world = &scene.world;
     let path = scene.ready(&scene.plain("rests", "ebb")).await?;
     let before = world.at(&path).await?;
-    let (mark, calls) = (world.plane.audit_mark()?, scene.extension.calls_total());
+    let (mark, calls) = (world.audit_mark()?, scene.extension.calls_total());
     world.patch_at(&path, &paused(true)).await?;
     world.until_at(&path, is_paused("True")).await?;
     assert_eq!(world.writes_at(mark, &path)?.len(), 1);
@@ -353,7 +370,7 @@ async fn the_handlers_of_a_paused_config_stay_usable(scene: &Scene, manager: Run
     let path = config_path("calm");
     scene.discovered("calm").await?;
     let before = world.at(&path).await?;
-    let mark = world.plane.audit_mark()?;
+    let mark = world.audit_mark()?;
     world.patch_at(&path, &paused(true)).await?;
     let after = world.until_at(&path, is_paused("True")).await?;
     assert_eq!(world.writes_at(mark, &path)?.len(), 1);
@@ -362,7 +379,7 @@ async fn the_handlers_of_a_paused_config_stay_usable(scene: &Scene, manager: Run
     scene.ready(&class(namespace, "late", &["calm"])).await?;
 
     manager.stop().await?;
-    let mark = world.plane.audit_mark()?;
+    let mark = world.audit_mark()?;
     let manager = scene.manager()?;
     let mut later = class(namespace, "later", &["calm"]);
     later.spec.patches[0].external.as_mut().expect("a fixture").settings.insert("team".into(), "b".into());
@@ -412,7 +429,7 @@ async fn every_condition_is_written_both_ways(scene: &Scene) -> Result<()> {
 }
 
 fn status_writes(world: &World) -> Result<Vec<AuditEvent>> {
-    let mut writes = world.writes(AuditMark::default())?;
+    let mut writes = world.writes(AuditMark::Beginning)?;
     writes.retain(|event| event.subresource == "status");
     Ok(writes)
 }
@@ -528,7 +545,7 @@ async fn a_conflict_is_retried_once_from_fresh_data(scene: &Scene, manager: &Run
 
     manager.until_idle().await?;
     for (kind, path) in [("ExtensionConfig", of_config), ("ClusterClass", of_class)] {
-        assert_eq!(codes(&world.writes_at(AuditMark::default(), &path)?), [409, 200], "{path}");
+        assert_eq!(codes(&world.writes_at(AuditMark::Beginning, &path)?), [409, 200], "{path}");
         assert_eq!(conflicts(manager, kind), 1, "{kind}");
     }
     assert_eq!(extension.calls(Target::discovery("/raced")), 1);
@@ -550,7 +567,7 @@ async fn owners_that_come_in_between_stay(scene: &Scene, manager: &Running) -> R
     let owners = world.at(&template).await?["metadata"]["ownerReferences"].clone();
     let ours = json!({ "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "ClusterClass", "name": "owns", "uid": class.metadata.uid });
     assert_eq!(owners, json!([foreign, ours]));
-    assert_eq!(codes(&world.writes_at(AuditMark::default(), &template)?), [409, 200]);
+    assert_eq!(codes(&world.writes_at(AuditMark::Beginning, &template)?), [409, 200]);
     assert_eq!(conflicts(manager, "Template"), 1);
     Ok(())
 }
@@ -571,11 +588,11 @@ async fn nothing_meant_for_a_deleted_class_reaches_its_successor(
         let known = manager.shared.with(|index| index.class(&key).map(|entry| entry.class.uid.to_string()));
         Ok((known == second.metadata.uid).then_some(()))
     };
-    until(DEADLINE, "the successor to be known", is_known).await?;
+    until("the successor to be known", is_known).await?;
     held.release();
     world.until_class(namespace, "twice", is_ready).await?;
     assert_eq!(names(&world.at(&path).await?), ["second"]);
-    let writes = world.writes_at(AuditMark::default(), &path)?;
+    let writes = world.writes_at(AuditMark::Beginning, &path)?;
     assert_eq!(codes(&writes), [409, 200]);
     let bodies: Vec<_> = writes.iter().filter_map(|event| event.body.as_ref()).collect();
     assert_ne!(bodies[0]["metadata"]["uid"], json!(second.metadata.uid));
@@ -590,19 +607,36 @@ async fn a_write_whose_answer_is_lost_is_not_made_again(scene: &Scene, manager: 
     let template = format!("{}/lost", set.objects(namespace).remove(0).0);
     let of_class = class_path(namespace, "lost");
     let of_config = config_path("lost");
-    for path in [&template, &status_of(&of_class), &status_of(&of_config)] {
-        gate.lose_answer(Method::PATCH, path);
-    }
+    let written = [&template, &status_of(&of_class), &status_of(&of_config)];
+    let lost = written.map(|path| gate.lose_answer(Method::PATCH, path));
     scene.discovered("lost").await?;
     scene.ready(&class_with(namespace, "lost", &set, variables("ebb"))).await?;
-    until(DEADLINE, "the answers to be lost", async || Ok((manager.reconcile_errors() == 3).then_some(())))
-        .await?;
+    until_known(scene, manager, "lost").await?;
+    drop(lost);
+    until("the answers to be lost", async || Ok((manager.reconcile_errors() == 3).then_some(()))).await?;
     manager.until_idle().await?;
     for path in [template, of_class, of_config] {
-        assert_eq!(codes(&world.writes_at(AuditMark::default(), &path)?), [200], "{path}");
+        assert_eq!(codes(&world.writes_at(AuditMark::Beginning, &path)?), [200], "{path}");
     }
     assert_eq!(manager.reconcile_errors(), 3);
     scene.ready(&class_with(namespace, "found", &set, variables("ebb"))).await.map(drop)
+}
+
+/// Waits until the manager has seen the config and the class of this name as they are now.
+async fn until_known(scene: &Scene, manager: &Running, name: &str) -> Result<()> {
+    let config = scene.world.config(name).await?.metadata.resource_version;
+    let class = scene.world.class(&scene.namespace, name).await?.metadata.resource_version;
+    let key = ClassKey::new(&scene.namespace, name);
+    let known = || {
+        manager.shared.with(|index| {
+            let config = index.config(name)?.config.object.metadata.resource_version.clone();
+            Some((config, index.class(&key)?.class.resource_version.clone()))
+        })
+    };
+    until("the manager to see what it has written", async || {
+        Ok((known() == class.clone().map(|class| (config.clone(), class))).then_some(()))
+    })
+    .await
 }
 
 /// One edit after the other, and every version of the class that there ever was is looked at.
@@ -675,12 +709,12 @@ async fn a_refused_write_is_counted_and_tried_again_ever_more_slowly(
     manager: &Running,
 ) -> Result<()> {
     let Scene { world, extension, namespace, .. } = scene;
-    let binding = refuse_statuses_of_objects_named(world, "refused", extension).await?;
+    refuse_statuses_of_objects_named(world, "refused", extension).await?;
     let errors = || manager.count("kapstan_writes_total", &[("kind", "ClusterClass"), ("result", "error")]);
-    let (before, mark) = (errors(), world.plane.audit_mark()?);
+    let (before, mark) = (errors(), world.audit_mark()?);
     world.create(&scene.plain("refused", "ebb")).await?;
-    until(DEADLINE, "a second refusal", async || Ok((errors() >= before + 2).then_some(()))).await?;
-    world.delete_at(&binding, Background).await?;
+    until("a second refusal", async || Ok((errors() >= before + 2).then_some(()))).await?;
+    take_statuses_again(world, "refused").await?;
     world.until_class(namespace, "refused", is_ready).await?;
     let writes = codes(&world.writes_at(mark, &class_path(namespace, "refused"))?);
     let (last, refused) = writes.split_last().expect("there must be a write");
@@ -691,13 +725,38 @@ async fn a_refused_write_is_counted_and_tried_again_ever_more_slowly(
     Ok(())
 }
 
-/// Has the API server refuse every status of the objects of this name, and says what to delete to end that.
+const ADMISSION: &str = "/apis/admissionregistration.k8s.io/v1";
+
+/// Has the API server refuse every status of the objects of this name: the embedded one, which has no admission
+/// policies, by a fault.
 async fn refuse_statuses_of_objects_named(
     world: &World,
     name: &str,
     extension: &TestExtension,
-) -> Result<String> {
-    let group = "/apis/admissionregistration.k8s.io/v1";
+) -> Result<()> {
+    match &world.plane {
+        Plane::Embedded { server, .. } => {
+            server.faults().add(Fault::status(422).subresource("status").name(name));
+            Ok(())
+        }
+        Plane::Real(_) => refuse_by_policy(world, name, extension).await,
+    }
+}
+
+async fn take_statuses_again(world: &World, name: &str) -> Result<()> {
+    match &world.plane {
+        Plane::Embedded { server, .. } => {
+            server.faults().clear();
+            Ok(())
+        }
+        Plane::Real(_) => {
+            let binding = format!("{ADMISSION}/validatingadmissionpolicybindings/{name}");
+            world.delete_at(&binding, Background).await
+        }
+    }
+}
+
+async fn refuse_by_policy(world: &World, name: &str, extension: &TestExtension) -> Result<()> {
     let rule = |group: &str, resource: &str| json!({ "apiGroups": [group], "apiVersions": ["*"], "operations": ["UPDATE"], "resources": [resource] });
     let policy = json!({
         "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy", "metadata": { "name": name },
@@ -711,8 +770,8 @@ async fn refuse_statuses_of_objects_named(
         "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicyBinding", "metadata": { "name": name },
         "spec": { "policyName": name, "validationActions": ["Deny"] },
     });
-    world.create_at(&format!("{group}/validatingadmissionpolicies"), &policy).await?;
-    world.create_at(&format!("{group}/validatingadmissionpolicybindings"), &binding).await?;
+    world.create_at(&format!("{ADMISSION}/validatingadmissionpolicies"), &policy).await?;
+    world.create_at(&format!("{ADMISSION}/validatingadmissionpolicybindings"), &binding).await?;
     // It takes effect a moment later; a config of the name shows when.
     world.create(&config(name, extension)).await?;
     let round = AtomicUsize::new(0);
@@ -723,6 +782,5 @@ async fn refuse_statuses_of_objects_named(
         let patch = json!({ "status": { "handlers": handlers } });
         Ok(world.patch_at(&status_of(&config_path(name)), &patch).await.is_err().then_some(()))
     };
-    until(DEADLINE, "the policy to take effect", is_refused).await?;
-    Ok(format!("{group}/validatingadmissionpolicybindings/{name}"))
+    until("the policy to take effect", is_refused).await
 }

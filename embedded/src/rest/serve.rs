@@ -87,9 +87,21 @@ async fn handle(State(core): State<Arc<Core>>, request: Request) -> Response {
     };
     let mut asked = Asked::new(received_at, user.to_string(), call.user_agent.clone(), call.body.clone());
     call.describe(&mut asked, parts.uri.query().unwrap_or_default());
-    let response = answer(&core, &call).await;
+    let mut response = answer(&core, &call).await;
+    if call.verb == Verb::Watch && response.status().is_success() {
+        let open = asked.opened();
+        response = response.map(|body| kept_open(body, open));
+    }
     core.audit.record(asked, response.status().as_u16());
     response
+}
+
+/// A body that keeps something for as long as it lives.
+fn kept_open(body: Body, open: Arc<()>) -> Body {
+    Body::new(body.map_frame(move |frame| {
+        let _ = &open;
+        frame
+    }))
 }
 
 async fn read_body(body: Body) -> Result<Bytes> {

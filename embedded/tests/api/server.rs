@@ -4,11 +4,12 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
+use futures::StreamExt as _;
 use k8s_openapi::api::core::v1::ConfigMap;
-use kapstan_embedded::{AuditLevel, Fault, LoadError, Server};
-use kube::api::{ListParams, ObjectMeta, Patch, PatchParams, PostParams};
+use kapstan_embedded::{AuditEvent, AuditLevel, Fault, LoadError, Server};
+use kube::api::{DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, PostParams, WatchParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::{Api, Client, Config};
+use kube::{Api, Client, Config, Resource as _};
 use rstest::rstest;
 use serde_json::json;
 use tokio::time::Instant;
@@ -95,6 +96,49 @@ async fn the_audit_log_shows_who_asked_for_what() -> Result<()> {
     assert_eq!((patched.parameter("fieldManager").as_deref(), patched.body()), (Some("me"), Some(patch)));
     assert_eq!((missed.code, missed.body()), (404, None));
     assert_eq!(server.audit().count(|event| event.code >= 400), 1);
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_audit_log_tells_users_in_process_apart() -> Result<()> {
+    let server = Server::builder().start();
+    maps(server.client()).list(&ListParams::default()).await?;
+    maps(server.client_of("someone")).list(&ListParams::default()).await?;
+    let events = server.audit().events();
+    let users: Vec<_> = events.iter().map(|event| event.user.as_str()).collect();
+    assert_eq!(users, ["kapstan-embedded-admin", "someone"]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_audit_log_shows_which_watches_are_open() -> Result<()> {
+    let server = Server::builder().start();
+    let maps = maps(server.client());
+    maps.list(&ListParams::default()).await?;
+    let mut watch = Box::pin(maps.watch(&WatchParams::default(), "0").await?);
+    maps.create(&PostParams::default(), &map("a")).await?;
+    watch.next().await.context("the watch goes on")??;
+    let open = || server.audit().events().iter().map(AuditEvent::is_open).collect::<Vec<_>>();
+    assert_eq!(open(), [false, true, false]);
+    drop(watch);
+    assert_eq!(open(), [false, false, false]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn halted_controllers_do_their_work_when_they_go_on() -> Result<()> {
+    let server = Server::builder().start();
+    let maps = maps(server.client());
+    let owner = maps.create(&PostParams::default(), &map("owner")).await?;
+    let mut dependent = map("owned");
+    dependent.metadata.owner_references = owner.owner_ref(&()).map(|owner| vec![owner]);
+    maps.create(&PostParams::default(), &dependent).await?;
+    let (halted, too) = (server.halt_controllers(), server.halt_controllers());
+    maps.delete("owner", &DeleteParams::default()).await?;
+    drop(halted);
+    assert!(maps.get_opt("owned").await?.is_some());
+    drop(too);
+    assert!(maps.get_opt("owned").await?.is_none());
     Ok(())
 }
 
