@@ -15,12 +15,14 @@
 
 pub mod annotations;
 pub mod ca;
+pub mod cluster;
 pub mod cluster_class;
 pub mod conditions;
 pub mod discovery;
 pub mod extension_config;
 pub mod handler_name;
 pub mod hooks;
+pub mod labels;
 pub mod owner_references;
 pub mod refversions;
 pub mod text;
@@ -29,4 +31,5 @@ pub mod variables;
 mod kind;
 mod wire;
 
+pub use kapstan_schema::{Cause, FieldError};
 pub use wire::Unknown;

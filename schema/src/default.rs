@@ -37,7 +37,8 @@ pub(crate) fn apply(value: &mut Value, node: &Node) {
     }
 }
 
-fn replace_null(value: &mut Value, node: &Node) {
+/// Puts the default where a value is null without being nullable.
+pub(crate) fn replace_null(value: &mut Value, node: &Node) {
     if value.is_null()
         && !node.nullable
         && let Some(default) = &node.default

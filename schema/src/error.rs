@@ -115,27 +115,33 @@ pub struct FieldError {
 }
 
 impl FieldError {
-    pub(crate) fn new(path: impl Into<String>, cause: Cause, detail: impl Into<String>) -> Self {
+    /// An error that shows no value.
+    pub fn new(path: impl Into<String>, cause: Cause, detail: impl Into<String>) -> Self {
         Self { path: path.into(), cause, bad_value: None, detail: detail.into() }
     }
 
-    pub(crate) fn invalid(path: impl Into<String>, value: Value, detail: impl Into<String>) -> Self {
+    /// The value breaks a rule.
+    pub fn invalid(path: impl Into<String>, value: Value, detail: impl Into<String>) -> Self {
         Self { path: path.into(), cause: Cause::Invalid, bad_value: Some(value), detail: detail.into() }
     }
 
-    pub(crate) fn required(path: impl Into<String>, detail: impl Into<String>) -> Self {
+    /// A field that must be there is not.
+    pub fn required(path: impl Into<String>, detail: impl Into<String>) -> Self {
         Self::new(path, Cause::Required, detail)
     }
 
-    pub(crate) fn forbidden(path: impl Into<String>, detail: impl Into<String>) -> Self {
+    /// The value is not permitted here.
+    pub fn forbidden(path: impl Into<String>, detail: impl Into<String>) -> Self {
         Self::new(path, Cause::Forbidden, detail)
     }
 
-    pub(crate) fn duplicate(path: impl Into<String>, value: Value) -> Self {
+    /// The value must be unique and is not.
+    pub fn duplicate(path: impl Into<String>, value: Value) -> Self {
         Self { path: path.into(), cause: Cause::Duplicate, bad_value: Some(value), detail: String::new() }
     }
 
-    pub(crate) fn not_supported(path: impl Into<String>, value: Value, supported: &[String]) -> Self {
+    /// The value is none of those that are supported, which are listed.
+    pub fn not_supported(path: impl Into<String>, value: Value, supported: &[String]) -> Self {
         let quoted: Vec<_> = supported.iter().map(|text| go::quote(text)).collect();
         let detail = if quoted.is_empty() {
             String::new()

@@ -52,14 +52,17 @@
 //! - the authorizer library, which CRDs cannot use either;
 //! - time zones by name: only `UTC` and offsets like `+01:00`;
 //! - quantities beyond 128 bits: they stick to the largest;
-//! - leave for rules that are stored already to use functions newer than [`Options::compatible_with`], and to
-//!   cost more than today's budget.
+//! - leave for rules that are stored already to cost more than today's budget.
 //!
 //! A double without a fraction stays one here. The API server writes `1.0` as `1` and reads an integer the
 //! next time; who stores objects should do so too.
 //!
 //! Of the metadata of embedded resources, the name and the types of names, labels and annotations are validated;
 //! the syntax of labels, owner references, finalizers and managed fields are not.
+//!
+//! # Values that are no resource
+//! [`ValueSchema`] is for what embeds the API server's library to describe single values of any type, such as
+//! the variables of a Cluster API `ClusterClass`: the same machinery, with the rules that fit there.
 //!
 //! # Bounds
 //! Schemas and values deeper than [`MAX_DEPTH`] are refused. Patterns are finite automata that take at most
@@ -84,7 +87,9 @@ mod prune;
 mod schema;
 mod structural;
 mod validate;
+mod value;
 
 pub use error::{Cause, FieldError};
 pub use node::{ListType, MAX_DEPTH, MapType, Node, Rule, Type};
 pub use schema::{Options, Schema, SchemaErrors};
+pub use value::ValueSchema;

@@ -135,6 +135,8 @@ pub struct Node {
     pub(crate) pattern: Option<Pattern>,
     pub(crate) max_items: Option<i64>,
     pub(crate) min_items: Option<i64>,
+    /// Only rules for values that are no resource look at it.
+    pub(crate) example: Option<Value>,
     pub(crate) unique_items: bool,
     pub(crate) multiple_of: Option<f64>,
     pub(crate) enumeration: Vec<Value>,
@@ -259,7 +261,9 @@ impl Node {
             Some(Type::Integer) => &["integer"],
             Some(Type::Number) => &["number"],
             Some(Type::Boolean) => &["boolean"],
-            None => &[],
+            None if self.type_name.is_empty() => &[],
+            // No value is of a type that there is not.
+            None => &["unknown"],
         }
     }
 
@@ -303,6 +307,7 @@ impl Node {
 
     /// This is `{type: <name>}` and nothing else.
     pub(crate) fn is_bare(&self, type_name: &str) -> bool {
-        self.type_name == type_name && *self == Self { type_name: type_name.to_owned(), ..Self::default() }
+        let bare = Self { type_name: type_name.to_owned(), example: self.example.clone(), ..Self::default() };
+        self.type_name == type_name && *self == bare
     }
 }

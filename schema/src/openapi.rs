@@ -45,7 +45,8 @@ fn check_node(node: &Node, path: &str, around: Around<'_>, errors: &mut Vec<Fiel
     list_of_maps(node, path, errors);
     list_items(node, path, errors);
     for (index, rule) in node.rules.iter().enumerate() {
-        rule_fields(node, rule, &format!("{}[{index}]", child(path, "x-kubernetes-validations")), errors);
+        let path = format!("{}[{index}]", child(path, "x-kubernetes-validations"));
+        rule_fields(node, rule, None, &path, errors);
     }
 }
 
@@ -86,10 +87,17 @@ fn children(node: &Node, path: &str, around: Around<'_>, errors: &mut Vec<FieldE
     }
 }
 
+pub(crate) fn unknown_type(node: &Node, path: &str) -> FieldError {
+    let types = TYPES.map(str::to_owned);
+    FieldError::not_supported(child(path, "type"), node.type_name.clone().into(), &types)
+}
+
+/// The words for types.
+const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
+
 fn standard(node: &Node, path: &str, around: Around<'_>, errors: &mut Vec<FieldError>) {
     if !node.type_name.is_empty() && Type::from_name(&node.type_name).is_none() {
-        let types = ["array", "boolean", "integer", "number", "object", "string"].map(str::to_owned);
-        errors.push(FieldError::not_supported(child(path, "type"), node.type_name.clone().into(), &types));
+        errors.push(unknown_type(node, path));
     }
     if let Some(reason) = around.no_defaults.filter(|_| node.default.is_some()) {
         errors.push(FieldError::forbidden(child(path, "default"), format!("must not be set {reason}")));
@@ -235,13 +243,22 @@ fn list_items(node: &Node, path: &str, errors: &mut Vec<FieldError>) {
 const REASONS: [&str; 4] =
     ["FieldValueRequired", "FieldValueForbidden", "FieldValueInvalid", "FieldValueDuplicate"];
 
-fn rule_fields(node: &Node, rule: &Rule, path: &str, errors: &mut Vec<FieldError>) {
+pub(crate) fn rule_fields(
+    node: &Node,
+    rule: &Rule,
+    longest_message: Option<usize>,
+    path: &str,
+    errors: &mut Vec<FieldError>,
+) {
     let message = rule.message.trim();
     let breaks = |text: &str| text.contains(['\n', '\r']);
     if rule.rule.trim().is_empty() {
         errors.push(FieldError::required(child(path, "rule"), "rule is not specified"));
     } else if !rule.message.is_empty() && message.is_empty() {
         let why = "must be non-empty if specified";
+        errors.push(FieldError::invalid(child(path, "message"), rule.message.clone().into(), why));
+    } else if let Some(most) = longest_message.filter(|most| rule.message.len() > *most) {
+        let why = format!("must have a maximum length of {most} bytes");
         errors.push(FieldError::invalid(child(path, "message"), rule.message.clone().into(), why));
     } else if breaks(message) {
         let why = "must not contain line breaks";

@@ -25,7 +25,7 @@ pub(crate) struct Parser {
 const NOT_SUPPORTED: [&str; 7] =
     ["id", "$schema", "$ref", "patternProperties", "dependencies", "additionalItems", "definitions"];
 /// Keywords that say nothing about values.
-const IGNORED: [&str; 2] = ["externalDocs", "example"];
+const IGNORED: [&str; 1] = ["externalDocs"];
 
 impl Parser {
     fn wrong(&mut self, path: &str, value: &Value, wanted: &str) {
@@ -110,6 +110,7 @@ impl Parser {
             "x-kubernetes-list-map-keys" => node.list_map_keys = self.texts(value, path),
             "required" => node.required = self.texts(value, path),
             "default" => node.default = Some(value.clone()),
+            "example" => node.example = Some(value.clone()),
             "enum" => node.enumeration = self.array(value, path).into_iter().flatten().cloned().collect(),
             _ => return false,
         }

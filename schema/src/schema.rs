@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::cel::Env;
-use crate::cel::rules::{self, Level, Walk};
+use crate::cel::rules::{self, Evaluator, Level, Stored, Walk};
 use crate::error::FieldError;
 use crate::node::{MAX_DEPTH, Node};
 use crate::path::{Path, child};
@@ -28,6 +28,19 @@ pub struct Options<'a> {
     /// The minor version of Kubernetes (1.x) that knows every function the rules use; unset means all that
     /// is implemented.
     pub compatible_with: Option<u16>,
+    /// The schema that is in use now. The rules and messages that it has, to the letter, may use all functions
+    /// that are implemented, whatever `compatible_with` says. One that cannot be read has none.
+    pub stored: Option<&'a Value>,
+}
+
+impl Options<'_> {
+    pub(crate) fn env(&self) -> Env {
+        self.compatible_with.map_or(Env::ALL, |minor| Env { minor })
+    }
+
+    pub(crate) fn stored_expressions(&self) -> Stored {
+        self.stored.map(|schema| Stored::of(&parse::parse(schema, "").0)).unwrap_or_default()
+    }
 }
 
 /// Why a schema was refused: all mistakes, never none.
@@ -95,9 +108,10 @@ impl Schema {
         if !errors.is_empty() {
             return Err(SchemaErrors(errors));
         }
-        let env = options.compatible_with.map_or(Env::ALL, |minor| Env { minor });
-        let rules = rules::compile(&root, path, env).map_err(SchemaErrors)?;
-        check_default_rules(&root, path, &Walk(rules.as_ref()), &mut errors);
+        let rules = rules::compile(&root, path, options.env(), options.stored_expressions());
+        let rules = rules.map_err(SchemaErrors)?;
+        let mut evaluator = Evaluator::default();
+        check_default_rules(&root, path, &Walk(rules.as_ref()), &mut evaluator, &mut errors);
         if !errors.is_empty() {
             return Err(SchemaErrors(errors));
         }
@@ -254,19 +268,8 @@ impl Schema {
 
 /// Defaults must be pruned and valid themselves.
 fn check_defaults(node: &Node, path: &str, errors: &mut Vec<FieldError>) {
-    let here = child(path, "default");
     if let Some(default) = &node.default {
-        let mut pruned = default.clone();
-        prune::unknown_fields(&mut pruned, node, node.embedded);
-        if pruned != *default {
-            errors.push(FieldError::invalid(here.as_str(), default.clone(), "must not have unknown fields"));
-        }
-        let mut embedded = Vec::new();
-        embedded::check(default, node, &Path::from_prefix(&here), &mut embedded);
-        if embedded.is_empty() {
-            errors.extend(validate::check(default, None, &node.for_defaults(), &here));
-        }
-        errors.append(&mut embedded);
+        check_default(node, default, &child(path, "default"), errors);
     }
     if let Some(items) = &node.items {
         check_defaults(items, &child(path, "items"), errors);
@@ -276,27 +279,50 @@ fn check_defaults(node: &Node, path: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
+/// Checks one default, without its rules; true when these can be looked at.
+pub(crate) fn check_default(node: &Node, default: &Value, path: &str, errors: &mut Vec<FieldError>) -> bool {
+    let mut pruned = default.clone();
+    prune::unknown_fields(&mut pruned, node, node.embedded);
+    if pruned != *default {
+        errors.push(FieldError::invalid(path, default.clone(), "must not have unknown fields"));
+    }
+    let mut found = Vec::new();
+    embedded::check(default, node, &Path::from_prefix(path), &mut found);
+    if found.is_empty() {
+        found = validate::check(default, None, &node.for_defaults(), path);
+    }
+    let is_sound = found.is_empty();
+    errors.append(&mut found);
+    is_sound
+}
+
 /// Defaults must keep the rules too.
-fn check_default_rules(node: &Node, path: &str, walk: &Walk<'_>, errors: &mut Vec<FieldError>) {
+fn check_default_rules(
+    node: &Node,
+    path: &str,
+    walk: &Walk<'_>,
+    evaluator: &mut Evaluator,
+    errors: &mut Vec<FieldError>,
+) {
     if let Some(default) = &node.default {
-        errors.extend(walk.default(node, default, &child(path, "default")));
+        errors.extend(walk.default(evaluator, node, default, &child(path, "default")));
     }
     if let Some(items) = &node.items {
-        check_default_rules(items, &child(path, "items"), &walk.items(), errors);
+        check_default_rules(items, &child(path, "items"), &walk.items(), evaluator, errors);
     }
     for (name, property) in &node.properties {
         let path = crate::path::keyed(&child(path, "properties"), name);
-        check_default_rules(property, &path, &walk.property(name), errors);
+        check_default_rules(property, &path, &walk.property(name), evaluator, errors);
     }
 }
 
-fn too_deep(value: &Value) -> Option<FieldError> {
+pub(crate) fn too_deep(value: &Value) -> Option<FieldError> {
     (!is_shallow(value))
         .then(|| FieldError::forbidden("<nil>", format!("must not be nested deeper than {MAX_DEPTH}")))
 }
 
 /// True when a value nests no deeper than [`MAX_DEPTH`].
-fn is_shallow(value: &Value) -> bool {
+pub(crate) fn is_shallow(value: &Value) -> bool {
     fn fits(value: &Value, left: usize) -> bool {
         match value {
             Value::Array(items) => left > 0 && items.iter().all(|item| fits(item, left - 1)),

@@ -24,6 +24,15 @@ pub(crate) fn check(node: &Node, path: &str) -> Vec<FieldError> {
     errors
 }
 
+/// Checks the same for a value that is no resource: of any type, and its junctors may speak of fields that it
+/// does not have.
+pub(crate) fn check_value(node: &Node, path: &str) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    invariants(node, Level::Field, path, &mut errors);
+    errors.sort_by_cached_key(ToString::to_string);
+    errors
+}
+
 fn invariants(node: &Node, level: Level, path: &str, errors: &mut Vec<FieldError>) {
     if node.type_name == "array" && node.items.is_none() {
         errors.push(FieldError::required(child(path, "items"), "must be specified"));
@@ -124,8 +133,13 @@ fn type_meta(node: &Node, level: Level, path: &str, errors: &mut Vec<FieldError>
 
 fn restricts_names_only(metadata: &Node) -> bool {
     let names = metadata.properties.keys().all(|name| name == "name" || name == "generateName");
-    let rest =
-        Node { type_name: String::new(), default: None, properties: <_>::default(), ..metadata.clone() };
+    let rest = Node {
+        type_name: String::new(),
+        default: None,
+        example: None,
+        properties: <_>::default(),
+        ..metadata.clone()
+    };
     names && rest == Node::default()
 }
 

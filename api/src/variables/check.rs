@@ -1,18 +1,13 @@
 //! What discovered variables must satisfy before they can stand in a status.
 //!
-//! Mirrors the checks of names in Cluster API `internal/topology/variables`, and those of structure that Go's
-//! decoder and the CRD make. Whether schemas are sound (defaults that fit, rules that compile, types further
-//! down) is not looked at.
+//! First the form that Go's decoder and the CRD ask for, then the rules for [definitions](super::definitions).
 
-use std::{collections::BTreeSet, fmt};
-
+use kapstan_schema::{Cause, FieldError};
 use serde_json::Value;
 
+use super::definitions::{self, CEL_COMPATIBILITY};
 use super::schema::{Field, field};
-use crate::{cluster_class::ClusterClassVariable, text};
-
-/// The name of the variables that Cluster API itself defines.
-const RESERVED: &str = "builtin";
+use crate::cluster_class::ClusterClassVariable;
 
 /// How many bytes a name may have in a status.
 const MAX_NAME: usize = 256;
@@ -22,116 +17,29 @@ const MAX_NAME: usize = 256;
 /// no other class in the same list.
 const MAX_DEPTH: usize = 64;
 
-/// The types that a schema may have.
-const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
-
-/// What is wrong with one field.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct FieldError {
-    /// The path, starting with the patch's name; names of variables in brackets.
-    pub field: String,
-    /// The cause, as it goes on the wire.
-    pub cause: Cause,
-    /// What is wrong, for people; names of an extension's making are bounded.
-    pub detail: String,
-}
-
-/// Why a field is refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Cause {
-    /// `FieldValueInvalid`
-    Invalid,
-    /// `FieldValueRequired`
-    Required,
-    /// `FieldValueNotSupported`
-    NotSupported,
-    /// `FieldValueTooLong`
-    TooLong,
-    /// `FieldValueTypeInvalid`
-    TypeInvalid,
-}
-
-impl Cause {
-    /// The value on the wire.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Invalid => "FieldValueInvalid",
-            Self::Required => "FieldValueRequired",
-            Self::NotSupported => "FieldValueNotSupported",
-            Self::TooLong => "FieldValueTooLong",
-            Self::TypeInvalid => "FieldValueTypeInvalid",
-        }
-    }
-}
-
-impl fmt::Display for FieldError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", text::foreign_within(&self.field, 200), self.detail)
-    }
-}
-
-fn error(field: String, cause: Cause, detail: impl Into<String>) -> FieldError {
-    FieldError { field, cause, detail: detail.into() }
-}
-
-/// Everything that is wrong with the variables that a patch's extension answered, sorted by variable as
-/// answered.
+/// Everything that is wrong with the variables that a patch's extension answered. Paths begin with the patch's name.
 #[must_use]
 pub fn check(patch: &str, variables: &[ClusterClassVariable]) -> Vec<FieldError> {
+    let root = format!("{patch}.variables");
     let mut errors = Vec::new();
-    let mut names = BTreeSet::new();
     for variable in variables {
-        let place = format!("{patch}.variables[{}]", variable.name);
-        if !names.insert(variable.name.as_str()) {
-            errors.push(error(format!("{place}.name"), Cause::Invalid, "the name is used more than once"));
+        let place = format!("{root}[{}]", variable.name);
+        if variable.name.len() > MAX_NAME {
+            let why = "a name has at most 256 bytes";
+            errors.push(FieldError::new(format!("{place}.name"), Cause::TooLong, why));
         }
-        check_name(&variable.name, &format!("{place}.name"), &mut errors);
         let schema = &variable.schema.open_api_v3_schema;
-        check_root(schema, &format!("{place}.schema.openAPIV3Schema"), &mut errors);
+        check_form(schema, &format!("{place}.schema.openAPIV3Schema"), &mut errors);
     }
-    errors
+    if errors.is_empty() { definitions::validate(variables, &[], &root, CEL_COMPATIBILITY) } else { errors }
 }
 
-fn check_name(name: &str, path: &str, errors: &mut Vec<FieldError>) {
-    let mut add = |cause, detail: &str| errors.push(error(path.to_owned(), cause, detail));
-    if name.is_empty() {
-        add(Cause::Required, "a variable needs a name");
-    }
-    if name == RESERVED {
-        add(Cause::Invalid, "the name is reserved");
-    }
-    if name.contains('.') {
-        add(Cause::Invalid, "a name cannot have dots");
-    }
-    if name.len() > MAX_NAME {
-        add(Cause::TooLong, "a name has at most 256 bytes");
-    }
-}
-
-fn check_root(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
+fn check_form(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
     if is_deeper_than(MAX_DEPTH, schema) {
         let detail = format!("a schema has at most {MAX_DEPTH} levels of lists and objects in each other");
-        errors.push(error(path.to_owned(), Cause::TooLong, detail));
-        return;
-    }
-    let before = errors.len();
-    check_structure(schema, path, errors);
-    if errors.len() > before {
-        return;
-    }
-    let is_set = |name: &str| schema.get(name).and_then(Value::as_bool) == Some(true);
-    let untyped_is_fine =
-        is_set("x-kubernetes-int-or-string") || is_set("x-kubernetes-preserve-unknown-fields");
-    match schema.get("type").and_then(Value::as_str).unwrap_or_default() {
-        "" if untyped_is_fine => {}
-        "" => errors.push(error(format!("{path}.type"), Cause::Required, "a schema needs a type")),
-        known if TYPES.contains(&known) => {}
-        other => {
-            let other = text::foreign_within(other, 64);
-            let detail = format!("{other:?} is not one of {}", TYPES.join(", "));
-            errors.push(error(format!("{path}.type"), Cause::NotSupported, detail));
-        }
+        errors.push(FieldError::new(path, Cause::TooLong, detail));
+    } else {
+        check_structure(schema, path, errors);
     }
 }
 
@@ -146,14 +54,14 @@ fn check_structure(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
                 }
             }
         }
-        _ => errors.push(error(path.to_owned(), Cause::TypeInvalid, "must be an object")),
+        _ => errors.push(FieldError::new(path, Cause::TypeInvalid, "must be an object")),
     }
 }
 
 fn check_field(field: Field, value: &Value, path: &str, errors: &mut Vec<FieldError>) {
     let mut expect = |holds: bool, what: &str| {
         if !holds {
-            errors.push(error(path.to_owned(), Cause::TypeInvalid, format!("must be {what}")));
+            errors.push(FieldError::new(path, Cause::TypeInvalid, format!("must be {what}")));
         }
     };
     match (field, value) {
@@ -207,7 +115,7 @@ mod tests {
     }
 
     fn found(variables: &[ClusterClassVariable]) -> Vec<(String, &'static str)> {
-        check("hull", variables).into_iter().map(|error| (error.field, error.cause.as_str())).collect()
+        check("hull", variables).into_iter().map(|error| (error.path, error.cause.reason())).collect()
     }
 
     #[rstest]
@@ -250,7 +158,8 @@ mod tests {
     #[test]
     fn a_schema_that_could_not_be_read_back_is_refused() {
         let nested = |levels| (1..levels).fold(json!({}), |inside, _| json!([inside]));
-        let schema = |levels: usize| json!({"type": "string", "default": nested(levels)});
+        let schema =
+            |levels: usize| json!({"x-kubernetes-preserve-unknown-fields": true, "default": nested(levels)});
         assert_eq!(found(&[variable("tide", &schema(MAX_DEPTH - 1))]), []);
         let field = "hull.variables[tide].schema.openAPIV3Schema".to_owned();
         assert_eq!(found(&[variable("tide", &schema(MAX_DEPTH))]), [(field, "FieldValueTooLong")]);

@@ -2,8 +2,8 @@
 //! `status.variables`.
 //!
 //! Mirrors `reconcileVariables` of Cluster API `core/reconcilers/clusterclass/clusterclass_controller.go`.
-//! Calling the extensions is the caller's. Discovered definitions are checked for what would make the API server
-//! refuse the status and for their names; that their schemas are sound is not checked here.
+//! Calling the extensions is the caller's. What definitions must satisfy is in [`definitions`], what values of
+//! variables must satisfy in [`values`].
 
 use std::collections::BTreeMap;
 
@@ -16,10 +16,14 @@ use crate::{
     text,
 };
 
+pub mod definitions;
+pub mod values;
+
 mod check;
 mod schema;
 
-pub use check::{Cause, FieldError, check};
+pub use check::check;
+pub use kapstan_schema::{Cause, FieldError};
 pub use schema::stored_form;
 
 /// What `from` says in `status.variables` of a definition in the class's spec.
@@ -48,7 +52,7 @@ pub struct Conflict {
 }
 
 /// Why a class's variables could not be merged.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Failure {
     /// The patch whose extension was asked.
     pub patch: String,
@@ -57,7 +61,7 @@ pub struct Failure {
 }
 
 /// What can go wrong with the answer for one patch.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum FailureKind {
     /// There is no answer, or one that says no; the text says why.
     CallFailed(String),
@@ -214,11 +218,17 @@ pub fn describe_failures(failures: &[Failure]) -> String {
     let described = failures.iter().map(|Failure { patch, kind }| match kind {
         FailureKind::CallFailed(why) => format!("patch {patch}: {}", text::foreign(why)),
         FailureKind::Invalid(errors) => {
-            let errors = listed(errors.iter().map(FieldError::to_string), "; ");
+            let errors = listed(errors.iter().map(describe_error), "; ");
             format!("patch {patch}: discovered variables are not valid: {errors}")
         }
     });
     listed(described, "\n")
+}
+
+/// One error with its place; what an extension made of either is bounded. The lines of a compiler's text stay.
+fn describe_error(error: &FieldError) -> String {
+    let lines: Vec<_> = error.body().lines().map(|line| text::foreign_within(line, 300)).take(20).collect();
+    format!("{}: {}", text::foreign_within(&error.path, 400), text::bounded(&lines.join("\n"), 600))
 }
 
 fn listed(items: impl ExactSizeIterator<Item = String>, separator: &str) -> String {
@@ -304,7 +314,7 @@ mod tests {
             (0..500).map(|index| variable(&format!("{}.{index}", "é".repeat(9000)), string())).collect();
         let message = describe_failures(&evaluate(&[], &[("hull", Ok(&many))]).unwrap_err());
         assert!(message.len() < conditions::MAX_MESSAGE, "{}", message.len());
-        assert!(message.ends_with("and 980 more"), "{message}");
+        assert!(message.ends_with("and 480 more"), "{message}");
     }
 
     #[test]

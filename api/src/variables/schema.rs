@@ -94,6 +94,32 @@ pub(super) fn is_equivalent(a: &Value, b: &Value) -> bool {
     a == b || clean(a, true) == clean(b, true)
 }
 
+/// A schema as OpenAPI has it, for checking values: only known fields that say something about values.
+pub(super) fn open_api_form(schema: &Value) -> Value {
+    let mut form = clean(schema, true);
+    if form.is_null() {
+        form = Value::Object(Map::new());
+    }
+    strip(&mut form);
+    form
+}
+
+/// Drops what does not speak of values, and `null` from enumerations, where it means nothing.
+fn strip(schema: &mut Value) {
+    let Value::Object(fields) = schema else { return };
+    fields.remove("description");
+    fields.remove("x-metadata");
+    for (name, value) in fields {
+        match (field(name), value) {
+            (Some(Field::Schema), schema) => strip(schema),
+            (Some(Field::SchemaList), Value::Array(schemas)) => schemas.iter_mut().for_each(strip),
+            (Some(Field::SchemaMap), Value::Object(schemas)) => schemas.values_mut().for_each(strip),
+            (Some(Field::RawList), Value::Array(values)) => values.retain(|value| !value.is_null()),
+            _ => {}
+        }
+    }
+}
+
 fn rules(schema: &mut Value) -> impl Iterator<Item = &mut Map<String, Value>> {
     let rules = schema.get_mut("x-kubernetes-validations").and_then(Value::as_array_mut);
     rules.into_iter().flatten().filter_map(Value::as_object_mut)

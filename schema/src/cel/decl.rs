@@ -86,6 +86,8 @@ pub(crate) fn decl(node: &Node, is_resource: bool, name: &str) -> Option<Arc<Dec
         return Some(Arc::new(Decl::simple(Type::Dyn, most, 1)));
     }
     let found = match node.value_type()? {
+        // The API server adds the fields of a resource to the root, and loses the items of a list that way.
+        NodeType::Array if is_resource => return None,
         NodeType::Array => {
             let item = decl(node.items()?, node.items()?.embedded, &format!("{name}.@idx"))?;
             let most = node.max_items.map_or_else(|| (MAX_REQUEST - 2) / (item.min_size + 1), at_least_zero);

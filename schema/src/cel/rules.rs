@@ -3,7 +3,7 @@
 //! Behaviour: apiextensions-apiserver `pkg/apiserver/schema/cel/validation.go` and `compilation.go`,
 //! `pkg/apis/apiextensions/validation` (costs, `oldSelf`).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::rc::Rc;
 
 use serde_json::Value;
@@ -36,15 +36,27 @@ const MAX_MESSAGE: usize = 5 * 1024;
 /// The rules at one level of a schema and below.
 #[derive(Debug, Default)]
 pub(crate) struct Level {
-    rules: Vec<Compiled>,
+    rules: Vec<Outcome>,
+    /// Why rules of this level cannot be compiled at all.
+    broken: Option<String>,
     is_resource: bool,
     items: Option<Box<Level>>,
     properties: BTreeMap<String, Level>,
     additional: Option<Box<Level>>,
 }
 
+/// What became of one rule.
 #[derive(Debug)]
-struct Compiled {
+enum Outcome {
+    Compiled(Box<Compiled>),
+    /// There is nothing in it, so it holds.
+    Empty,
+    /// It was stored although it does not compile; no value keeps it.
+    Broken(String),
+}
+
+#[derive(Debug)]
+pub(crate) struct Compiled {
     checked: Checked,
     message: Option<Checked>,
     uses_old_self: bool,
@@ -53,20 +65,97 @@ struct Compiled {
 }
 
 /// Compiles every rule of a schema; `None` when there is none.
-pub(crate) fn compile(root: &Node, path: &str, env: Env) -> Result<Option<Level>, Vec<FieldError>> {
-    let mut compiler = Compiler { env, errors: Vec::new(), total: 0, most_expensive: Vec::new() };
-    let here = Place { path: path.to_owned(), cardinality: Some(1), uncorrelatable: None, is_resource: true };
-    let level = compiler.level(root, &here);
-    if compiler.total > SCHEMA_LIMIT {
-        for (path, _) in &compiler.most_expensive {
-            let why =
-                "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema";
-            compiler.errors.push(FieldError::forbidden(path.as_str(), why));
-        }
-        let what = "x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema";
-        compiler.errors.push(FieldError::forbidden(path, exceeds(what, compiler.total, SCHEMA_LIMIT)));
-    }
+pub(crate) fn compile(
+    root: &Node,
+    path: &str,
+    env: Env,
+    stored: Stored,
+) -> Result<Option<Level>, Vec<FieldError>> {
+    let mut compiler = Compiler::new(env, stored);
+    let level = compiler.level(root, &Place::root(path));
+    compiler.check_total(path);
     if compiler.errors.is_empty() { Ok(level) } else { Err(compiler.errors) }
+}
+
+/// Compiles every rule of a schema that is in use already: with all functions, without limits of what it is
+/// estimated to cost. What does not compile breaks on every value.
+pub(crate) fn compile_stored(node: &Node, is_resource: bool) -> Option<Level> {
+    if !has_rules(node) {
+        return None;
+    }
+    let below = |node: &Node| compile_stored(node, node.embedded);
+    let mut level = Level { is_resource, ..Level::default() };
+    if !node.rules.is_empty() {
+        match decl(node, is_resource, "self") {
+            None => level.broken = Some("failed to convert to declType for CEL validation rules".to_owned()),
+            Some(found) => level.rules = stored_rules(node, &found),
+        }
+    }
+    // Fields whose type rules cannot see are left out, as the API server does.
+    let seen = |node: &Node| has_rules(node) && decl(node, node.embedded, "self").is_some();
+    for (name, property) in node.properties.iter().filter(|(_, property)| seen(property)) {
+        level.properties.extend(below(property).map(|found| (name.clone(), found)));
+    }
+    level.items = node.items().and_then(below).map(Box::new);
+    level.additional = node.map_values().and_then(below).map(Box::new);
+    Some(level)
+}
+
+fn stored_rules(node: &Node, found: &Decl) -> Vec<Outcome> {
+    let compile = |rule: &Rule| {
+        if rule.rule.trim().is_empty() {
+            return Outcome::Empty;
+        }
+        let variables = variables(rule, found);
+        match Compiler::expression(&rule.rule, &variables, &Type::Bool, Env::ALL) {
+            Err(why) => Outcome::Broken(why.of_rule()),
+            Ok(checked) => Outcome::Compiled(Box::new(Compiled {
+                uses_old_self: names(&checked.expr, "oldSelf"),
+                checked,
+                message: Compiler::expression(&rule.message_expression, &variables, &Type::String, Env::ALL)
+                    .ok()
+                    .filter(|_| !rule.message_expression.is_empty()),
+                field_path: resolve_field_path(node, &rule.field_path).unwrap_or_default(),
+            })),
+        }
+    };
+    node.rules.iter().map(compile).collect()
+}
+
+/// The names that a rule can use, with their types.
+fn variables(rule: &Rule, found: &Decl) -> [(&'static str, Type); 2] {
+    let own = found.cel_type();
+    let optional = rule.optional_old_self == Some(true);
+    let old = if optional { Type::optional(own.clone()) } else { own.clone() };
+    [("self", own), ("oldSelf", old)]
+}
+
+/// Expressions that stand in a schema already; they may use all functions.
+#[derive(Debug, Default)]
+pub(crate) struct Stored {
+    rules: HashSet<String>,
+    messages: HashSet<String>,
+}
+
+impl Stored {
+    /// The expressions of a schema, those in its junctors too.
+    pub(crate) fn of(node: &Node) -> Self {
+        let mut stored = Self::default();
+        stored.collect(node);
+        stored
+    }
+
+    fn collect(&mut self, node: &Node) {
+        for rule in &node.rules {
+            self.rules.insert(rule.rule.clone());
+            if !rule.message_expression.is_empty() {
+                self.messages.insert(rule.message_expression.clone());
+            }
+        }
+        let junctors = [&node.all_of, &node.any_of, &node.one_of].into_iter().flatten();
+        let nested = junctors.chain(node.not.as_deref()).chain(node.items()).chain(node.map_values());
+        nested.chain(node.properties.values()).for_each(|node| self.collect(node));
+    }
 }
 
 #[allow(clippy::cast_precision_loss)]
@@ -83,8 +172,8 @@ fn exceeds(what: &str, cost: u64, limit: u64) -> String {
 }
 
 /// Where in a schema the compiler is.
-struct Place {
-    path: String,
+pub(crate) struct Place {
+    pub(crate) path: String,
     /// How often the level can be in one object; `None` when nothing bounds it.
     cardinality: Option<u64>,
     /// The list whose items have no old value.
@@ -92,51 +181,83 @@ struct Place {
     is_resource: bool,
 }
 
-struct Compiler {
+impl Place {
+    /// The whole of a schema.
+    pub(crate) fn root(path: &str) -> Self {
+        Self { path: path.to_owned(), cardinality: Some(1), uncorrelatable: None, is_resource: true }
+    }
+
+    /// One step down, from the schema `of` to the schema `to`.
+    pub(crate) fn below(&self, path: String, of: &Node, to: &Node) -> Self {
+        let cardinality = self.cardinality.zip(multiplicity(of)).map(|(a, b)| a.saturating_mul(b));
+        let uncorrelatable = self.uncorrelatable.clone();
+        Self { path, cardinality, uncorrelatable, is_resource: to.embedded }
+    }
+
+    /// One step down, to the items of a list.
+    pub(crate) fn items(&self, of: &Node, to: &Node) -> Self {
+        let mut place = self.below(child(&self.path, "items"), of, to);
+        if of.list_type.as_deref() != Some("map") {
+            place.uncorrelatable.get_or_insert_with(|| self.path.clone());
+        }
+        place
+    }
+}
+
+pub(crate) struct Compiler {
     env: Env,
-    errors: Vec<FieldError>,
+    stored: Stored,
+    pub(crate) errors: Vec<FieldError>,
     total: u64,
     most_expensive: Vec<(String, u64)>,
 }
 
 impl Compiler {
+    pub(crate) fn new(env: Env, stored: Stored) -> Self {
+        Self { env, stored, errors: Vec::new(), total: 0, most_expensive: Vec::new() }
+    }
+
+    /// Refuses a schema whose rules together are estimated to cost too much.
+    pub(crate) fn check_total(&mut self, path: &str) {
+        if self.total <= SCHEMA_LIMIT {
+            return;
+        }
+        for (path, _) in &self.most_expensive {
+            let why =
+                "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema";
+            self.errors.push(FieldError::forbidden(path.as_str(), why));
+        }
+        let what = "x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema";
+        self.errors.push(FieldError::forbidden(path, exceeds(what, self.total, SCHEMA_LIMIT)));
+    }
+
     fn level(&mut self, node: &Node, here: &Place) -> Option<Level> {
         if !has_rules(node) {
             return None;
         }
         let mut level = Level { is_resource: here.is_resource, ..Level::default() };
         if !node.rules.is_empty() {
-            level.rules = self.rules(node, here);
+            let rules = self.rules(node, here);
+            level.rules = rules.into_iter().map(|rule| Outcome::Compiled(Box::new(rule))).collect();
         }
-        let factor = multiplicity(node);
-        let cardinality = here.cardinality.zip(factor).map(|(a, b)| a.saturating_mul(b));
-        let below = |path: String, node: &Node| Place {
-            path,
-            cardinality,
-            uncorrelatable: here.uncorrelatable.clone(),
-            is_resource: node.embedded,
-        };
         for (name, property) in &node.properties {
-            let place = below(keyed(&child(&here.path, "properties"), name), property);
+            let place = here.below(keyed(&child(&here.path, "properties"), name), node, property);
             if let Some(found) = self.level(property, &place) {
                 level.properties.insert(name.clone(), found);
             }
         }
         if let Some(items) = &node.items {
-            let mut place = below(child(&here.path, "items"), items);
-            if node.list_type.as_deref() != Some("map") {
-                place.uncorrelatable.get_or_insert_with(|| here.path.clone());
-            }
-            level.items = self.level(items, &place).map(Box::new);
+            level.items = self.level(items, &here.items(node, items)).map(Box::new);
         }
         if let Some(Additional::Schema(values)) = &node.additional {
-            let place = below(child(&here.path, "additionalProperties"), values);
+            let place = here.below(child(&here.path, "additionalProperties"), node, values);
             level.additional = self.level(values, &place).map(Box::new);
         }
         Some(level)
     }
 
-    fn rules(&mut self, node: &Node, here: &Place) -> Vec<Compiled> {
+    /// Compiles the rules of one level; what is wrong with them is in `errors`.
+    pub(crate) fn rules(&mut self, node: &Node, here: &Place) -> Vec<Compiled> {
         let path = child(&here.path, "x-kubernetes-validations");
         let Some(found) = decl(node, here.is_resource, "self") else {
             let why = "internal error: failed to construct type information for x-kubernetes-validations rules: unable to convert structural schema to CEL declarations";
@@ -150,20 +271,15 @@ impl Compiler {
     }
 
     fn rule(&mut self, node: &Node, rule: &Rule, found: &Decl, here: &Place, path: &str) -> Option<Compiled> {
-        let own = found.cel_type();
-        let optional = rule.optional_old_self == Some(true);
-        let old = if optional { Type::optional(own.clone()) } else { own.clone() };
-        let variables = [("self", own), ("oldSelf", old)];
+        let variables = variables(rule, found);
         let rule_path = child(path, "rule");
-        let checked = match self.expression(&rule.rule, &variables, &Type::Bool) {
+        let env = if self.stored.rules.contains(&rule.rule) { Env::ALL } else { self.env };
+        let checked = match Self::expression(&rule.rule, &variables, &Type::Bool, env) {
             Ok(checked) => checked,
             Err(why) => {
-                let why = match why {
-                    Wrong::Compilation(why) => format!("compilation failed: {why}"),
-                    Wrong::Output => "cel expression must evaluate to a bool".to_owned(),
-                    Wrong::Instantiation(why) => format!("program instantiation failed: {why}"),
-                };
-                self.errors.push(refused(rule_path, rule, &why));
+                // The API server looks at the message all the same.
+                self.message(rule, &variables, found, path);
+                self.errors.push(refused(rule_path, rule, &why.of_rule()));
                 return None;
             }
         };
@@ -198,7 +314,8 @@ impl Compiler {
             return None;
         }
         let path = child(path, "messageExpression");
-        match self.expression(&rule.message_expression, variables, &Type::String) {
+        let env = if self.stored.messages.contains(&rule.message_expression) { Env::ALL } else { self.env };
+        match Self::expression(&rule.message_expression, variables, &Type::String, env) {
             Ok(checked) => {
                 self.observe("estimated messageExpression cost", &path, cost::estimate(&checked, found));
                 Some(checked)
@@ -215,14 +332,19 @@ impl Compiler {
         }
     }
 
-    fn expression(&self, source: &str, variables: &[(&str, Type)], wanted: &Type) -> Result<Checked, Wrong> {
+    fn expression(
+        source: &str,
+        variables: &[(&str, Type)],
+        wanted: &Type,
+        env: Env,
+    ) -> Result<Checked, Wrong> {
         let issues = |issues: &[Issue]| {
             Wrong::Compilation(
                 issues.iter().map(|issue| issue.display(source)).collect::<Vec<_>>().join("\n"),
             )
         };
-        let parsed = syntax::parse(source, self.env).map_err(|issue| issues(&[issue]))?;
-        let checked = check::check(parsed, self.env, variables).map_err(|found| issues(&found))?;
+        let parsed = syntax::parse(source, env).map_err(|issue| issues(&[issue]))?;
+        let checked = check::check(parsed, env, variables).map_err(|found| issues(&found))?;
         if checked.type_of(&checked.expr) != wanted {
             return Err(Wrong::Output);
         }
@@ -252,6 +374,16 @@ enum Wrong {
     Compilation(String),
     Output,
     Instantiation(String),
+}
+
+impl Wrong {
+    fn of_rule(self) -> String {
+        match self {
+            Self::Compilation(why) => format!("compilation failed: {why}"),
+            Self::Output => "cel expression must evaluate to a bool".to_owned(),
+            Self::Instantiation(why) => format!("program instantiation failed: {why}"),
+        }
+    }
 }
 
 /// A rule that does not compile. The API server shows the rule with its fields in this order, so it is
@@ -334,7 +466,7 @@ pub(crate) fn evaluate(
     path: &Path<'_>,
 ) -> Vec<FieldError> {
     let ratchet = Ratchet { current: old.map(|old| Correlated { old, new: value, node }), parent: None };
-    let mut evaluator = Evaluator { errors: Vec::new(), budget: BUDGET, meter: Meter::new(PER_CALL) };
+    let mut evaluator = Evaluator::default();
     let _ = evaluator.level(level, node, value, old, ratchet, path);
     evaluator.errors
 }
@@ -342,13 +474,35 @@ pub(crate) fn evaluate(
 /// Nothing more is evaluated: the budget is used up.
 struct Exhausted;
 
-struct Evaluator {
+/// Runs rules and counts what they take. For several values in turn the budget begins anew, the real work adds
+/// up.
+pub(crate) struct Evaluator {
     errors: Vec<FieldError>,
     budget: u64,
     meter: Meter,
 }
 
+impl Default for Evaluator {
+    fn default() -> Self {
+        Self { errors: Vec::new(), budget: BUDGET, meter: Meter::new(PER_CALL) }
+    }
+}
+
 impl Evaluator {
+    /// What is wrong with one value, of which nothing is let through because it did not change.
+    pub(crate) fn run_once(
+        &mut self,
+        level: &Level,
+        node: &Node,
+        value: &Value,
+        old: Option<&Value>,
+        path: &str,
+    ) -> Vec<FieldError> {
+        self.budget = BUDGET;
+        let _ = self.level(level, node, value, old, Ratchet::default(), &Path::from_prefix(path));
+        std::mem::take(&mut self.errors)
+    }
+
     fn level(
         &mut self,
         level: &Level,
@@ -362,8 +516,18 @@ impl Evaluator {
             return Ok(());
         }
         let old = old.filter(|old| !old.is_null());
-        for (compiled, rule) in level.rules.iter().zip(&node.rules) {
-            self.rule(compiled, rule, level, node, value, old, ratchet, path)?;
+        let wrong = |why: String| FieldError::invalid(path.text(), node.type_name.clone().into(), why);
+        if let Some(why) = &level.broken {
+            self.errors.push(wrong(format!("rule compiler initialization error: {why}")));
+        }
+        for (outcome, rule) in level.rules.iter().zip(&node.rules) {
+            match outcome {
+                Outcome::Compiled(compiled) => {
+                    self.rule(compiled, rule, level, node, value, old, ratchet, path)?;
+                }
+                Outcome::Broken(why) => self.errors.push(wrong(format!("rule compile error: {why}"))),
+                Outcome::Empty => {}
+            }
         }
         match value {
             Value::Object(fields) => {
@@ -544,14 +708,15 @@ impl<'l> Walk<'l> {
     }
 
     /// Broken rules of a default, as it stays and as it comes.
-    pub(crate) fn default(&self, node: &'l Node, default: &Value, path: &str) -> Vec<FieldError> {
+    pub(crate) fn default(
+        &self,
+        evaluator: &mut Evaluator,
+        node: &'l Node,
+        default: &Value,
+        path: &str,
+    ) -> Vec<FieldError> {
         let Some(level) = self.0 else { return Vec::new() };
-        let path = Path::from_prefix(path);
-        let mut evaluator = Evaluator { errors: Vec::new(), budget: BUDGET, meter: Meter::new(PER_CALL) };
-        let _ = evaluator.level(level, node, default, Some(default), Ratchet::default(), &path);
-        if evaluator.errors.is_empty() {
-            let _ = evaluator.level(level, node, default, None, Ratchet::default(), &path);
-        }
-        evaluator.errors
+        let errors = evaluator.run_once(level, node, default, Some(default), path);
+        if errors.is_empty() { evaluator.run_once(level, node, default, None, path) } else { errors }
     }
 }

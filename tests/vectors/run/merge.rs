@@ -10,35 +10,21 @@ use kapstan_api::{
 };
 use serde_json::{Value, json};
 
-use crate::{Case, cases, compare};
+use crate::{Case, Runner};
 
-/// Answered differently on purpose, or not yet.
-const EXCEPTIONS: [(&str, &str); 4] = [
-    ("merge/default-object-key-order", "JSON that differs in the order of keys is equal"),
-    ("merge/default-object-spaces", "JSON that differs in spaces is equal"),
-    (
-        "merge/empty-list-differs-from-unset",
-        "the status shows no difference between an empty list and none, so nobody could see the conflict",
-    ),
-    ("error/bad-rule", "not yet: CEL rules of discovered variables are not compiled"),
-];
-
-#[test]
-fn variables_are_merged_as_recorded() {
-    let cases = cases("variables_merge.json");
-    let agreed = compare(&cases, &EXCEPTIONS, |case| (answer(case), recorded(case)));
-    assert_eq!(agreed, 75);
-}
-
-#[test]
-fn what_differs_only_in_how_json_is_written_is_no_conflict() {
-    for case in cases("variables_merge.json") {
-        let is_listed = EXCEPTIONS.iter().any(|(name, _)| *name == case.name);
-        if is_listed && case.group() == "merge" {
-            assert_eq!(answer(&case)["conflicts"], json!([]), "{}", case.name);
-        }
-    }
-}
+pub(super) const RUNNER: Runner = Runner {
+    file: "variables_merge.json",
+    run: |case| (answer(case), recorded(case)),
+    covers: |_| true,
+    exceptions: &[
+        ("merge/default-object-key-order", "JSON that differs in the order of keys is equal"),
+        ("merge/default-object-spaces", "JSON that differs in spaces is equal"),
+        (
+            "merge/empty-list-differs-from-unset",
+            "the status shows no difference between an empty list and none, so nobody could see the conflict",
+        ),
+    ],
+};
 
 fn answer(case: &Case) -> Value {
     let class = class(case);
@@ -117,9 +103,8 @@ fn failed_answer(case: &Case, failures: &[variables::Failure]) -> Value {
     for failure in failures {
         match &failure.kind {
             FailureKind::CallFailed(_) => calls.push(json!({"patch": failure.patch, "what": "callFailed"})),
-            FailureKind::Invalid(found) => errors.extend(
-                found.iter().map(|error| json!({"field": error.field, "type": error.cause.as_str()})),
-            ),
+            FailureKind::Invalid(found) => errors
+                .extend(found.iter().map(|error| json!({"field": error.path, "type": error.cause.reason()}))),
         }
     }
     errors.sort_by_key(Value::to_string);

@@ -9,7 +9,7 @@ use kapstan_api::{
 };
 use serde_json::{Value, json};
 
-use crate::{Case, cases, compare};
+use crate::{Case, Runner};
 
 /// Answered differently on purpose.
 const EXCEPTIONS: [(&str, &str); 1] = [(
@@ -17,25 +17,12 @@ const EXCEPTIONS: [(&str, &str); 1] = [(
     "an empty ca.crt counts as missing: upstream blanks a bundle that works, and the CRD refuses an empty one",
 )];
 
-#[test]
-fn ca_bundles_are_taken_as_recorded() {
-    let mut cases = cases("extensionconfig_reconcile.json");
-    cases.retain(|case| case.group() == "ca-bundle");
-    let agreed = compare(&cases, &EXCEPTIONS, |case| (answer(case), case.expect.clone()));
-    assert_eq!(agreed, 10);
-}
-
-#[test]
-fn an_empty_entry_counts_as_missing() {
-    let case = cases("extensionconfig_reconcile.json")
-        .into_iter()
-        .find(|case| case.name == "ca-bundle/empty-entry")
-        .unwrap();
-    assert_eq!(
-        answer(&case),
-        json!({"ok": false, "reason": "entryMissing", "caBundle": "T0xE", "indexKeys": ["vault/empty-ca"]})
-    );
-}
+pub(super) const RUNNER: Runner = Runner {
+    file: "extensionconfig_reconcile.json",
+    run: |case| (answer(case), case.expect.clone()),
+    covers: |case| case.group() == "ca-bundle",
+    exceptions: &EXCEPTIONS,
+};
 
 fn answer(case: &Case) -> Value {
     let metadata = ObjectMeta {
