@@ -93,6 +93,23 @@ impl AuditEvent {
         self.open.is_open()
     }
 
+    fn size(&self) -> usize {
+        let texts = [
+            &self.verb,
+            &self.user,
+            &self.user_agent,
+            &self.path,
+            &self.query,
+            &self.group,
+            &self.version,
+            &self.resource,
+            &self.subresource,
+            &self.namespace,
+            &self.name,
+        ];
+        size_of::<Self>() + self.body.len() + texts.into_iter().map(String::len).sum::<usize>()
+    }
+
     /// The body of the request; `None` when it had none, when it was no JSON, or below
     /// [`AuditLevel::Request`].
     #[must_use]
@@ -112,12 +129,17 @@ pub struct AuditMark(u64);
 pub struct Audit {
     level: AuditLevel,
     capacity: usize,
+    limit: usize,
     log: Arc<Mutex<Log>>,
 }
+
+/// How many bytes all events may take.
+const LIMIT: usize = 256 * 1024 * 1024;
 
 #[derive(Debug, Default)]
 struct Log {
     events: VecDeque<AuditEvent>,
+    bytes: usize,
     forgotten: u64,
 }
 
@@ -160,7 +182,7 @@ impl Asked {
 
 impl Audit {
     pub(crate) fn new(level: AuditLevel, capacity: usize) -> Self {
-        Self { level, capacity: capacity.max(1), log: Arc::default() }
+        Self { level, capacity: capacity.max(1), limit: LIMIT, log: Arc::default() }
     }
 
     pub(crate) fn record(&self, asked: Asked, code: u16) {
@@ -174,11 +196,12 @@ impl Audit {
             event.name = name_in(&event.body);
         }
         let mut log = self.log.lock();
-        while log.events.len() >= self.capacity {
-            log.events.pop_front();
+        log.bytes += event.size();
+        log.events.push_back(event);
+        while log.events.len() > 1 && (log.events.len() > self.capacity || log.bytes > self.limit) {
+            log.bytes -= log.events.pop_front().map_or(0, |oldest| oldest.size());
             log.forgotten += 1;
         }
-        log.events.push_back(event);
     }
 
     /// Every request so far, in the order of the answers; a watch when it began.
@@ -227,4 +250,22 @@ fn name_in(body: &[u8]) -> String {
         name: String,
     }
     serde_json::from_slice::<Named>(body).unwrap_or_default().metadata.name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_log_is_bounded_by_the_bytes_that_it_takes() {
+        let audit = Audit { limit: 8 * 1024, ..Audit::new(AuditLevel::Request, 1000) };
+        for number in 0..10 {
+            let body = Bytes::from(vec![b' '; 2 * 1024]);
+            let mut asked = Asked::new(Timestamp::UNIX_EPOCH, String::new(), String::new(), body);
+            asked.event.name = number.to_string();
+            audit.record(asked, 200);
+        }
+        let names: Vec<_> = audit.events().into_iter().map(|event| event.name).collect();
+        assert_eq!((names, audit.forgotten()), (vec!["7".to_owned(), "8".to_owned(), "9".to_owned()], 7));
+    }
 }

@@ -11,10 +11,12 @@ use crate::clock::Clock;
 use crate::core::Core;
 use crate::faults::Faults;
 use crate::rest;
-use crate::store::Store;
+use crate::store::{Limits, Store};
 
 /// How many writes of each kind are kept for watches and list pages.
 const HISTORY: usize = 4096;
+/// How many bytes of objects these may hold on to.
+const HISTORY_BYTES: usize = 64 * 1024 * 1024;
 /// How many requests the audit log keeps.
 const AUDIT_CAPACITY: usize = 100_000;
 
@@ -25,7 +27,7 @@ const AUDIT_CAPACITY: usize = 100_000;
 pub struct Builder {
     origin: Option<Timestamp>,
     seed: Option<u64>,
-    history: usize,
+    history: Limits,
     audit: AuditLevel,
     audit_capacity: usize,
 }
@@ -35,7 +37,7 @@ impl Default for Builder {
         Self {
             origin: None,
             seed: None,
-            history: HISTORY,
+            history: Limits { writes: HISTORY, bytes: HISTORY_BYTES },
             audit: AuditLevel::default(),
             audit_capacity: AUDIT_CAPACITY,
         }
@@ -58,12 +60,19 @@ impl Builder {
     /// How many writes of each kind are kept, at least 1. A watch or a list page that needs more is
     /// answered with 410. Unset: 4096.
     pub fn history(mut self, writes: usize) -> Self {
-        self.history = writes;
+        self.history.writes = writes;
         self
     }
 
-    /// How much of each request the audit log keeps, and of how many requests; older ones are dropped.
-    /// Unset: bodies too, of the last 100,000.
+    /// How many bytes of objects the history of each kind may hold on to; older writes are forgotten, but
+    /// for the latest. Unset: 64 MiB.
+    pub fn history_bytes(mut self, bytes: usize) -> Self {
+        self.history.bytes = bytes;
+        self
+    }
+
+    /// How much of each request the audit log keeps, and of how many requests; older ones are dropped, also
+    /// when all together take more than 256 MiB. Unset: bodies too, of the last 100,000.
     pub fn audit(mut self, level: AuditLevel, capacity: usize) -> Self {
         (self.audit, self.audit_capacity) = (level, capacity);
         self

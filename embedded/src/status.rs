@@ -3,6 +3,7 @@
 //! Behaviour: apimachinery `pkg/api/errors/errors.go`.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use http::StatusCode;
 use serde::Serialize;
@@ -185,12 +186,9 @@ impl Status {
     }
 
     pub(crate) fn invalid(kind: Subject<'_>, name: &str, causes: Vec<Cause>) -> Self {
-        let mut texts: Vec<String> = Vec::with_capacity(causes.len());
-        for text in causes.iter().map(Cause::in_text) {
-            if !texts.contains(&text) {
-                texts.push(text);
-            }
-        }
+        let mut seen = HashSet::new();
+        let mut texts: Vec<_> = causes.iter().map(Cause::in_text).collect();
+        texts.retain(|text| seen.insert(text.clone()));
         let text = match &texts[..] {
             [only] => only.clone(),
             many => format!("[{}]", many.join(", ")),

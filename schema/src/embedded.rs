@@ -6,13 +6,14 @@
 
 use serde_json::{Map, Value};
 
-use crate::error::FieldError;
+use crate::error::{FieldError, MAX_ERRORS};
 use crate::format::is_label;
 use crate::node::Node;
 use crate::path::Path;
 
 pub(crate) fn check(value: &Value, node: &Node, path: &Path<'_>, errors: &mut Vec<FieldError>) {
     match value {
+        _ if errors.len() >= MAX_ERRORS => {}
         Value::Object(fields) => {
             if node.embedded {
                 resource(fields, path, errors);

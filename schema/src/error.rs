@@ -6,6 +6,9 @@ use serde_json::Value;
 
 use crate::go;
 
+/// The most mistakes of one sort that are told of one value.
+pub(crate) const MAX_ERRORS: usize = 1_000;
+
 /// Why a field was refused: the `reason` of a cause in a `Status`.
 ///
 /// Behaviour: apimachinery `pkg/util/validation/field`, `ErrorType`.

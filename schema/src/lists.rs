@@ -6,13 +6,14 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use crate::error::FieldError;
+use crate::error::{FieldError, MAX_ERRORS};
 use crate::go;
 use crate::node::Node;
 use crate::path::Path;
 
 pub(crate) fn check(value: &Value, node: &Node, path: &Path<'_>, errors: &mut Vec<FieldError>) {
     match value {
+        _ if errors.len() >= MAX_ERRORS => {}
         Value::Object(fields) => {
             for (name, value) in fields {
                 if let Some(values) = node.map_values() {
@@ -27,7 +28,7 @@ pub(crate) fn check(value: &Value, node: &Node, path: &Path<'_>, errors: &mut Ve
             match node.list_type.as_deref() {
                 Some("set") => {
                     let keys: Vec<_> = items.iter().map(go::json).collect();
-                    let duplicates = duplicates(&keys).into_iter();
+                    let duplicates = duplicates(&keys).into_iter().take(MAX_ERRORS);
                     errors.extend(
                         duplicates.map(|i| FieldError::duplicate(path.index(i).text(), items[i].clone())),
                     );
@@ -59,7 +60,7 @@ fn check_map(items: &[Value], node: &Node, path: &Path<'_>, errors: &mut Vec<Fie
     };
     let identities: Vec<_> = items.iter().map(identity).collect();
     let texts: Vec<_> = identities.iter().map(go::json).collect();
-    for index in duplicates(&texts) {
+    for index in duplicates(&texts).into_iter().take(MAX_ERRORS) {
         errors.push(FieldError::duplicate(path.index(index).text(), identities[index].clone()));
     }
 }

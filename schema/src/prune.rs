@@ -34,19 +34,33 @@ const OBJECT_META: [&str; 15] = [
 
 /// Removes unknown fields and says which, in the notation of `fieldValidation`.
 pub(crate) fn unknown_fields(value: &mut Value, node: &Node, is_resource: bool) -> Vec<String> {
-    let mut unknown = Vec::new();
+    let mut unknown = Unknown::default();
     prune(value, Some(node), is_resource || node.embedded, &Path::Root, &mut unknown);
-    unknown.sort();
-    unknown
+    unknown.paths.sort();
+    unknown.paths
 }
 
-fn prune(
-    value: &mut Value,
-    node: Option<&Node>,
-    is_resource: bool,
-    path: &Path<'_>,
-    unknown: &mut Vec<String>,
-) {
+/// The fields that were unknown, as far as their paths fit into a bound.
+#[derive(Default)]
+struct Unknown {
+    paths: Vec<String>,
+    bytes: usize,
+}
+
+impl Unknown {
+    /// The most bytes of paths that are told.
+    const LIMIT: usize = 1024 * 1024;
+
+    fn push(&mut self, path: &Path<'_>) {
+        if self.bytes < Self::LIMIT {
+            let path = path.dotted();
+            self.bytes += path.len();
+            self.paths.push(path);
+        }
+    }
+}
+
+fn prune(value: &mut Value, node: Option<&Node>, is_resource: bool, path: &Path<'_>, unknown: &mut Unknown) {
     if let Some(node) = node.filter(|node| node.preserves_unknown_fields()) {
         return skip(value, node, is_resource, path, unknown);
     }
@@ -63,7 +77,7 @@ fn prune(
                     prune(value, values, values.is_some_and(|node| node.embedded), &path, unknown);
                 }
                 _ => {
-                    unknown.push(path.dotted());
+                    unknown.push(&path);
                     return false;
                 }
             }
@@ -80,7 +94,7 @@ fn prune(
 }
 
 /// Below preserved unknown fields: only what the schema names again is pruned.
-fn skip(value: &mut Value, node: &Node, is_resource: bool, path: &Path<'_>, unknown: &mut Vec<String>) {
+fn skip(value: &mut Value, node: &Node, is_resource: bool, path: &Path<'_>, unknown: &mut Unknown) {
     match value {
         Value::Object(fields) => {
             for (name, value) in fields.iter_mut().filter(|(name, _)| !(is_resource && is_meta(name))) {

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use serde_json::{Map, Value};
 
 use crate::correlate::Correlated;
-use crate::error::{Cause, FieldError};
+use crate::error::{Cause, FieldError, MAX_ERRORS};
 use crate::format::Format;
 use crate::go::{self, Num};
 use crate::node::{Additional, Node};
@@ -74,6 +74,9 @@ impl Outcome {
     }
 
     fn push(&mut self, found: Found) {
+        if self.errors.len() >= MAX_ERRORS {
+            return;
+        }
         let path = found.path.clone().filter(|_| found.cause != Cause::Invalid);
         if self.seen.insert((found.message.clone(), path)) {
             self.errors.push(found);

@@ -1,9 +1,10 @@
 //! The CRDs that the repository ships, and others of their size, parse and treat objects as they should.
 #![allow(clippy::unwrap_used)] // a panic is how a test fails
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use kapstan_schema::{ListType, Schema, Type};
+use kapstan_schema::{ListType, Node, Rule, Schema, Type};
 use serde_json::{Value, json};
 
 fn crd_files() -> Vec<PathBuf> {
@@ -130,4 +131,104 @@ fn what_was_wrong_and_did_not_change_passes_an_update() {
     new["spec"]["set"] = json!(["y", "y"]);
     let errors: Vec<_> = schema.validate(&new, Some(&old)).iter().map(|error| error.path.clone()).collect();
     assert_eq!(errors, ["spec.map[1].v"]);
+}
+
+/// What keeps and what breaks each rule that is shipped, by the rule's text.
+fn rule_examples() -> Vec<(&'static str, Vec<Value>, Vec<Value>)> {
+    let names =
+        |names: &[&str]| names.iter().map(|name| json!({"name": name, "value": "v"})).collect::<Value>();
+    vec![
+        (
+            "!(self in ['Ready','Available','HealthCheckSucceeded','OwnerRemediated','ExternallyRemediated'])",
+            vec![json!("Other"), json!("ready")],
+            ["Ready", "Available", "HealthCheckSucceeded", "OwnerRemediated", "ExternallyRemediated"]
+                .map(Value::from)
+                .into(),
+        ),
+        (
+            "self.matches('^(Linux|LinuxSwap|LinuxRAID|LVM|Fat32|NTFS|LinuxExtended|[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12})$')",
+            vec![json!("Linux"), json!("LinuxSwap"), json!("4F68BCE3-E8CD-4DB1-96E7-FBCAF984B709")],
+            vec![json!("linux"), json!("Linux2"), json!("4F68BCE3-E8CD-4DB1-96E7"), json!("")],
+        ),
+        (
+            "self.all(x, self.exists_one(y, x.name == y.name))",
+            vec![names(&[]), names(&["a"]), names(&["a", "b"])],
+            vec![names(&["a", "a"]), names(&["a", "b", "a"])],
+        ),
+        (
+            "[has(self.layout),has(self.diskLayout)].filter(x,x==true).size() == 1",
+            vec![json!({"layout": true}), json!({"diskLayout": [{"percentage": 1}]})],
+            vec![json!({}), json!({"layout": true, "diskLayout": []})],
+        ),
+    ]
+}
+
+/// Every rule below a node, with the steps to it: a field, or an item of a list.
+fn rules<'a>(
+    node: &'a Node,
+    steps: &mut Vec<Option<String>>,
+    out: &mut Vec<(Vec<Option<String>>, &'a Rule)>,
+) {
+    out.extend(node.rules().iter().map(|rule| (steps.clone(), rule)));
+    for (name, field) in node.fields() {
+        steps.push(Some(name.to_owned()));
+        rules(field, steps, out);
+        steps.pop();
+    }
+    if let Some(items) = node.items() {
+        steps.push(None);
+        rules(items, steps, out);
+        steps.pop();
+    }
+    assert!(node.map_values().is_none_or(|values| values.rules().is_empty()), "a rule below a map");
+}
+
+/// An object that has nothing but a value at a place.
+fn object_with(steps: &[Option<String>], value: &Value) -> Value {
+    steps.iter().rev().fold(value.clone(), |value, step| match step {
+        Some(name) => json!({name.as_str(): value}),
+        None => json!([value]),
+    })
+}
+
+fn path_of(steps: &[Option<String>]) -> String {
+    let text: String = steps
+        .iter()
+        .map(|step| step.as_ref().map_or_else(|| "[0]".to_owned(), |name| format!(".{name}")))
+        .collect();
+    text.trim_start_matches('.').to_owned()
+}
+
+#[test]
+fn every_rule_that_is_shipped_is_evaluated() {
+    let mut seen = BTreeSet::new();
+    for (file, version, schema) in schemas() {
+        let schema = Schema::parse(&schema).unwrap();
+        let mut found = Vec::new();
+        rules(schema.root(), &mut Vec::new(), &mut found);
+        assert_eq!(schema.has_rules(), !found.is_empty(), "{file} {version}");
+        for (steps, rule) in found {
+            let examples = rule_examples();
+            let (text, kept, broken) = examples
+                .iter()
+                .find(|(text, ..)| *text == rule.rule)
+                .unwrap_or_else(|| panic!("{file} {version}: no examples of {}", rule.rule));
+            seen.insert(*text);
+            for value in kept {
+                let errors = schema.validate_rules(&object_with(&steps, value), None);
+                assert_eq!(errors, [], "{file} {version} {} {value}", path_of(&steps));
+            }
+            for value in broken {
+                let errors = schema.validate_rules(&object_with(&steps, value), None);
+                let told: Vec<_> =
+                    errors.iter().map(|error| (error.path.as_str(), error.detail.as_str())).collect();
+                assert_eq!(
+                    told,
+                    [(path_of(&steps).as_str(), rule.message.as_str())],
+                    "{file} {version} {value}"
+                );
+            }
+        }
+    }
+    assert_eq!(seen.len(), rule_examples().len(), "examples of rules that are not shipped");
 }

@@ -112,7 +112,7 @@ pub(crate) struct Unknown(pub(crate) Vec<String>);
 /// # Errors
 /// What Go's decoder says about a value of a wrong type.
 pub(crate) fn conform(value: &mut Value, type_name: &str) -> Result<Unknown, String> {
-    let mut walk = Walk { unknown: Vec::new(), path: String::new() };
+    let mut walk = Walk::at("");
     walk.structure(value, type_name, 0)?;
     Ok(Unknown(walk.unknown))
 }
@@ -122,7 +122,7 @@ pub(crate) fn conform(value: &mut Value, type_name: &str) -> Result<Unknown, Str
 /// # Errors
 /// As [`conform`].
 pub(crate) fn conform_metadata(object: &mut Value) -> Result<Unknown, String> {
-    let mut walk = Walk { unknown: Vec::new(), path: "metadata".to_owned() };
+    let mut walk = Walk::at("metadata");
     if let Some(metadata) = object.get_mut("metadata") {
         if metadata.is_null() {
             *metadata = Value::Object(Map::new());
@@ -143,9 +143,14 @@ pub(crate) fn as_stored(object: &mut Value, type_name: &str) {
 }
 
 struct Walk {
+    /// As far as they fit into [`UNKNOWN_LIMIT`].
     unknown: Vec<String>,
+    unknown_bytes: usize,
     path: String,
 }
+
+/// The most bytes of paths of unknown fields that are told.
+const UNKNOWN_LIMIT: usize = 1024 * 1024;
 
 /// Where a value is, for the text of a refusal: the innermost struct, and the type Go expects.
 struct Place<'a> {
@@ -154,6 +159,17 @@ struct Place<'a> {
 }
 
 impl Walk {
+    fn at(path: &str) -> Self {
+        Self { unknown: Vec::new(), unknown_bytes: 0, path: path.to_owned() }
+    }
+
+    fn tell_unknown(&mut self) {
+        if self.unknown_bytes < UNKNOWN_LIMIT {
+            self.unknown_bytes += self.path.len();
+            self.unknown.push(self.path.clone());
+        }
+    }
+
     fn structure(&mut self, value: &mut Value, type_name: &str, depth: usize) -> Result<(), String> {
         let Some(properties) = definition(type_name).and_then(|found| found.get("properties")) else {
             return Ok(());
@@ -176,7 +192,7 @@ impl Walk {
             let length = self.enter(name);
             match properties.get(name) {
                 None => {
-                    self.unknown.push(self.path.clone());
+                    self.tell_unknown();
                     dropped.push(name.clone());
                 }
                 Some(schema) => {

@@ -1,6 +1,6 @@
 //! Answers, put together from stored objects.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -48,10 +48,30 @@ pub(crate) fn refusal(status: &Status) -> Response<Body> {
     response
 }
 
-/// Adds a `Warning` header for each text.
+/// The most characters of all warnings, and of each once there are too many.
+const WARNINGS_LIMIT: usize = 4 * 1024;
+const WARNING_LIMIT: usize = 256;
+
+/// Adds a `Warning` header for each text. When they are too long together, each is cut, and then the last
+/// ones are left out.
+///
+/// Behaviour: apiserver `pkg/endpoints/filters/warning.go`.
 pub(crate) fn warn(response: &mut Response<Body>, warnings: &[String]) {
-    for warning in warnings {
-        let text = warning.replace('\\', "\\\\").replace('"', "\\\"");
+    let mut seen = HashSet::new();
+    let length = |text: &str| text.chars().count();
+    let unique: Vec<_> = warnings.iter().filter(|warning| seen.insert(*warning)).collect();
+    let total: usize = unique.iter().map(|warning| length(warning)).sum();
+    let mut written = 0;
+    for warning in unique {
+        let mut text = warning.clone();
+        if total > WARNINGS_LIMIT {
+            if written >= WARNINGS_LIMIT {
+                break;
+            }
+            text = text.chars().take(WARNING_LIMIT).collect();
+            written += length(&text);
+        }
+        let text = text.replace('\\', "\\\\").replace('"', "\\\"");
         if let Ok(value) = HeaderValue::from_str(&format!("299 - \"{text}\"")) {
             response.headers_mut().append(header::WARNING, value);
         }

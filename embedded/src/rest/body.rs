@@ -19,6 +19,11 @@ use crate::status::{Cause, Result, Status, Subject, quoted};
 /// How deep a body may be; `serde_json` itself stops at 128.
 const MAX_DEPTH: usize = 120;
 
+/// The longest path to a field, in bytes: each mistake in a body is told with its path.
+const MAX_PATH: usize = 32 * 1024;
+/// The most fields that are there twice and told. Behaviour: sigs.k8s.io/json.
+const MAX_DUPLICATES: usize = 100;
+
 /// A body that was read, and what is remarkable about it.
 #[derive(Debug, Default)]
 pub(crate) struct Read {
@@ -62,7 +67,7 @@ pub(crate) fn read(body: &[u8], syntax: Syntax) -> std::result::Result<Read, Str
     let value = match syntax {
         Syntax::Json => {
             let mut deserializer = serde_json::Deserializer::from_slice(body);
-            let seed = Seed { duplicates: &mut duplicates, path: String::new() };
+            let seed = Seed { duplicates: &mut duplicates, path: Step::Root };
             let value =
                 seed.deserialize(&mut deserializer).and_then(|value| deserializer.end().map(|()| value));
             value.map_err(|error| go_error(&error, body))?
@@ -73,17 +78,25 @@ pub(crate) fn read(body: &[u8], syntax: Syntax) -> std::result::Result<Read, Str
             serde_saphyr::from_str(text).map_err(|error| format!("error converting YAML to JSON: {error}"))?
         }
     };
-    if depth(&value) > MAX_DEPTH {
-        return Err("exceeded max depth".to_owned());
-    }
+    check_shape(&value, 0, 0)?;
     Ok(Read { value, duplicates })
 }
 
-fn depth(value: &Value) -> usize {
+/// Refuses what is too deep, or lies at the end of too long a path.
+fn check_shape(value: &Value, depth: usize, path: usize) -> std::result::Result<(), String> {
+    if path > MAX_PATH {
+        return Err(format!("exceeded max path length of {MAX_PATH} bytes"));
+    }
+    let is_nested = value.is_array() || value.is_object();
+    if is_nested && depth >= MAX_DEPTH {
+        return Err("exceeded max depth".to_owned());
+    }
     match value {
-        Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or_default(),
-        Value::Object(fields) => 1 + fields.values().map(depth).max().unwrap_or_default(),
-        _ => 0,
+        Value::Array(items) => items.iter().try_for_each(|item| check_shape(item, depth + 1, path)),
+        Value::Object(fields) => {
+            fields.iter().try_for_each(|(name, value)| check_shape(value, depth + 1, path + name.len() + 1))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -267,7 +280,26 @@ fn whole(value: f64) -> Option<i64> {
 /// Reads any JSON and remembers which fields of objects were there twice. The last one counts.
 struct Seed<'a> {
     duplicates: &'a mut Vec<String>,
-    path: String,
+    path: Step<'a>,
+}
+
+/// Where in the body we are; it is written only when there is something to tell.
+#[derive(Clone, Copy)]
+enum Step<'a> {
+    Root,
+    Item(&'a Self, usize),
+    Field(&'a Self, &'a str),
+}
+
+impl fmt::Display for Step<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Root => Ok(()),
+            Self::Item(parent, index) => write!(formatter, "{parent}[{index}]"),
+            Self::Field(Self::Root, name) => formatter.write_str(name),
+            Self::Field(parent, name) => write!(formatter, "{parent}.{name}"),
+        }
+    }
 }
 
 impl<'de> DeserializeSeed<'de> for Seed<'_> {
@@ -317,7 +349,7 @@ impl<'de> Visitor<'de> for Seed<'_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> std::result::Result<Value, A::Error> {
         let mut list = Vec::new();
         loop {
-            let path = format!("{}[{}]", self.path, list.len());
+            let path = Step::Item(&self.path, list.len());
             match items.next_element_seed(Seed { duplicates: &mut *self.duplicates, path })? {
                 Some(item) => list.push(item),
                 None => return Ok(list.into()),
@@ -328,9 +360,12 @@ impl<'de> Visitor<'de> for Seed<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> std::result::Result<Value, A::Error> {
         let mut fields = Map::new();
         while let Some(name) = entries.next_key::<String>()? {
-            let path = if self.path.is_empty() { name.clone() } else { format!("{}.{name}", self.path) };
-            if fields.contains_key(&name) && !self.duplicates.contains(&path) {
-                self.duplicates.push(path.clone());
+            let path = Step::Field(&self.path, &name);
+            if self.duplicates.len() < MAX_DUPLICATES && fields.contains_key(&name) {
+                let text = path.to_string();
+                if !self.duplicates.contains(&text) {
+                    self.duplicates.push(text);
+                }
             }
             let value = entries.next_value_seed(Seed { duplicates: &mut *self.duplicates, path })?;
             fields.insert(name, value);

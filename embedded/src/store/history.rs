@@ -28,33 +28,54 @@ impl Event {
     pub(crate) fn revision(&self) -> u64 {
         self.object.revision
     }
+
+    /// What the event keeps in memory, at most: others may hold on to the same objects.
+    fn size(&self) -> usize {
+        self.object.size() + self.previous.as_ref().map_or(0, |previous| previous.size())
+    }
 }
 
-/// The last writes, oldest first, and no more than a limit.
+/// How much history is kept of each kind.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// The most writes, at least one.
+    pub(crate) writes: usize,
+    /// The most bytes of the objects that the writes hold on to. The latest write is kept in any case.
+    pub(crate) bytes: usize,
+}
+
+/// The last writes, oldest first, within limits.
 ///
 /// Readers keep a place (a revision) of their own here, so a slow one costs nothing: when what it would
 /// read next is gone, it is told so and has to start over.
 pub(crate) struct History {
     events: VecDeque<Event>,
-    limit: usize,
+    bytes: usize,
+    limits: Limits,
     /// The revision of the latest write that is gone; reads must start at it or later.
     floor: u64,
 }
 
 impl History {
-    pub(crate) fn new(limit: usize, floor: u64) -> Self {
-        Self { events: VecDeque::new(), limit: limit.max(1), floor }
+    pub(crate) fn new(limits: Limits, floor: u64) -> Self {
+        Self { events: VecDeque::new(), bytes: 0, limits, floor }
     }
 
     pub(crate) fn push(&mut self, event: Event) {
-        while self.events.len() >= self.limit {
+        self.bytes += event.size();
+        self.events.push_back(event);
+        while self.events.len() > 1 && self.is_full() {
             self.drop_oldest();
         }
-        self.events.push_back(event);
+    }
+
+    fn is_full(&self) -> bool {
+        self.events.len() > self.limits.writes || self.bytes > self.limits.bytes
     }
 
     fn drop_oldest(&mut self) {
         if let Some(oldest) = self.events.pop_front() {
+            self.bytes -= oldest.size();
             self.floor = oldest.revision();
         }
     }

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::sync::watch::Sender;
 
-pub(crate) use history::{Change, Event};
+pub(crate) use history::{Change, Event, Limits};
 pub(crate) use object::{Draft, Fields, Key, Object, metadata_mut, object_mut, write};
 pub(crate) use selector::{Filter, fields, labels};
 pub(crate) use watch::{Place, Wake};
@@ -41,7 +41,7 @@ pub(crate) const NAMESPACES: CollectionId = CollectionId(0);
 /// The objects of a server.
 pub(crate) struct Store {
     state: Mutex<State>,
-    history_limit: usize,
+    limits: Limits,
 }
 
 struct State {
@@ -109,17 +109,17 @@ pub(crate) enum OutOfReach {
 }
 
 impl Store {
-    /// A store with the collection of namespaces. Each collection keeps its last `history_limit` writes.
-    pub(crate) fn new(history_limit: usize) -> Self {
+    /// A store with the collection of namespaces. Each collection keeps as much history as the limits say.
+    pub(crate) fn new(limits: Limits) -> Self {
         let state = State { revision: 1, collections: Vec::new(), index: Index::default() };
-        let store = Self { state: Mutex::new(state), history_limit };
+        let store = Self { state: Mutex::new(state), limits };
         store.add_collection();
         store
     }
 
     pub(crate) fn add_collection(&self) -> CollectionId {
         let mut state = self.state.lock();
-        let history = History::new(self.history_limit, state.revision);
+        let history = History::new(self.limits, state.revision);
         let latest = Sender::new(state.revision);
         state.collections.push(Collection { objects: BTreeMap::new(), history, latest });
         CollectionId(state.collections.len() - 1)

@@ -156,20 +156,61 @@ fn value_of(text: &str) -> Result<&str, String> {
     }
 }
 
-/// Reads a field selector such as `metadata.name=a,involvedObject.kind!=B`.
+/// Reads a field selector such as `metadata.name=a,involvedObject.kind!=B`; in values, a backslash stands
+/// before a comma, an equals sign and a backslash.
+///
+/// Behaviour: apimachinery `pkg/fields/selector.go`.
 pub(crate) fn fields(text: &str) -> Result<Vec<FieldRequirement>, String> {
-    let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
-    parts.map(field_requirement).collect()
+    terms(text)
+        .into_iter()
+        .filter(|term| !term.is_empty())
+        .map(|term| field_requirement(term, text))
+        .collect()
 }
 
-fn field_requirement(part: &str) -> Result<FieldRequirement, String> {
-    for (sign, equal) in [("!=", false), ("==", true), ("=", true)] {
-        if let Some((field, value)) = part.split_once(sign) {
-            let (field, value) = (field.trim().to_owned(), value.trim().replace('\\', ""));
-            return Ok(FieldRequirement { field, equal, value });
-        }
+/// What is between the commas that no backslash stands before.
+fn terms(text: &str) -> Vec<&str> {
+    let mut is_escaped = false;
+    let is_end = |character| {
+        let is_end = character == ',' && !is_escaped;
+        is_escaped = character == '\\' && !is_escaped;
+        is_end
+    };
+    text.split(is_end).collect()
+}
+
+fn field_requirement(term: &str, text: &str) -> Result<FieldRequirement, String> {
+    let sign =
+        term.find('=').ok_or_else(|| format!("invalid selector: '{text}'; can't understand '{term}'"))?;
+    let (field, value) = (&term[..sign], &term[sign + 1..]);
+    let value = unescaped(value.strip_prefix('=').filter(|_| !field.ends_with('!')).unwrap_or(value))?;
+    Ok(match field.strip_suffix('!') {
+        Some(field) => FieldRequirement { field: field.to_owned(), equal: false, value },
+        None => FieldRequirement { field: field.to_owned(), equal: true, value },
+    })
+}
+
+fn unescaped(value: &str) -> Result<String, String> {
+    let mut out = String::new();
+    let mut characters = value.chars();
+    while let Some(character) = characters.next() {
+        let character = match character {
+            '\\' => match characters.next() {
+                Some(escaped @ ('\\' | ',' | '=')) => escaped,
+                other => {
+                    let other = other.map(String::from).unwrap_or_default();
+                    return Err(format!("invalid field selector: invalid escape sequence: \\{other}"));
+                }
+            },
+            '=' => {
+                let code = u32::from(character);
+                return Err(format!("invalid field selector: unescaped character in value: {code}"));
+            }
+            other => other,
+        };
+        out.push(character);
     }
-    Err(format!("invalid selector: '{part}'; can't understand '{part}'"))
+    Ok(out)
 }
 
 #[cfg(test)]

@@ -3,7 +3,11 @@ use serde_json::json;
 use super::*;
 
 fn store() -> (Store, CollectionId) {
-    let store = Store::new(8);
+    store_with(Limits { writes: 8, bytes: usize::MAX })
+}
+
+fn store_with(limits: Limits) -> (Store, CollectionId) {
+    let store = Store::new(limits);
     let things = store.add_collection();
     create(&store, NAMESPACES, None, "ns").unwrap();
     (store, things)
@@ -149,6 +153,28 @@ fn a_watch_that_falls_behind_the_history_is_told_so() {
     assert!(matches!(store.read(&mut place), Err(OutOfReach::Gone { .. })));
     assert!(matches!(store.follow(things, 2), Err(OutOfReach::Gone { .. })));
     assert!(store.follow(things, store.revision()).is_ok());
+}
+
+#[test]
+fn history_is_bounded_by_the_bytes_that_it_holds_on_to() {
+    let (store, things) = store_with(Limits { writes: 1000, bytes: 64 * 1024 });
+    let large = "x".repeat(10 * 1024);
+    let mut revisions = Vec::new();
+    for number in 0..20 {
+        let name = format!("a{number}");
+        let mut draft = draft(&json!({ "name": name, "uid": name, "annotations": { "a": large } }));
+        let object = store.create(&address(things, Some("ns"), &name), &mut draft, false).unwrap();
+        revisions.push(object.revision);
+    }
+    let reaches: Vec<_> = revisions.iter().map(|revision| store.follow(things, *revision).is_ok()).collect();
+    assert_eq!(reaches.iter().filter(|reaches| **reaches).count(), 7, "{reaches:?}");
+    assert!(reaches.ends_with(&[true; 7]));
+
+    let mut draft =
+        draft(&json!({ "name": "huge", "uid": "huge", "annotations": { "a": large.repeat(10) } }));
+    let (mut place, _) = store.follow(things, revisions[19]).unwrap();
+    store.create(&address(things, Some("ns"), "huge"), &mut draft, false).unwrap();
+    assert_eq!(store.read(&mut place).unwrap().len(), 1, "the latest write is there in any case");
 }
 
 #[test]

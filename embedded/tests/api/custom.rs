@@ -98,15 +98,31 @@ async fn crds_are_served_as_on_the_real_server() -> Result<()> {
     let mut broken = crd(group);
     broken["metadata"]["name"] = "other.served.example.com".into();
     broken["spec"]["versions"][1]["schema"] = Value::Null;
-    let mut unruly = crd(group);
-    unruly["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["x-kubernetes-validations"]
-        [0]["rule"] = "self.sise < 100".into();
+    let with_rule = |rule: &str| {
+        let mut crd = crd(group);
+        crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["x-kubernetes-validations"]
+            [0]["rule"] = rule.into();
+        crd
+    };
     compare(
         &worlds,
         &[
             ("absent", Step::get(format!("{CRDS}/widgets.{group}"))),
             ("broken", Step::post(CRDS, broken)),
-            ("bad rule", Step::post(CRDS, unruly)),
+            ("bad rule", Step::post(CRDS, with_rule("self.sise < 100"))),
+            ("unknown function", Step::post(CRDS, with_rule("self.nope() == 1"))),
+            (
+                "authorizer",
+                Step::post(CRDS, with_rule("authorizer.path('/').check('get').allowed()")).loosely(),
+            ),
+            ("rule of another type", Step::post(CRDS, with_rule("1"))),
+            (
+                "too costly a rule",
+                Step::post(
+                    CRDS,
+                    with_rule("self.tags.all(a, self.tags.all(b, self.tags.all(c, a + b + c != 'x')))"),
+                ),
+            ),
             ("dry run", Step::post(format!("{CRDS}?dryRun=All"), crd(group))),
             ("create", Step::post(CRDS, crd(group))),
             ("exists", Step::post(CRDS, crd(group))),

@@ -3,6 +3,7 @@
 mod builtin;
 mod custom;
 mod follow;
+mod hostile;
 mod kinds;
 mod kubectl;
 mod options;
