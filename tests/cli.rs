@@ -7,16 +7,19 @@ use std::{
     time::Duration,
 };
 
+use Server::{Embedded, Real};
 use anyhow::{Context as _, Result, bail};
 use k8s_openapi::api::{
     coordination::v1::Lease,
+    core::v1::Namespace,
     rbac::v1::{ClusterRole, ClusterRoleBinding},
 };
-use kapstan_envtest::{ControlPlane, Identity, until};
+use kapstan_embedded::Listener;
+use kapstan_envtest::{ControlPlane, until};
 use kapstan_test_extension::{Behaviour, TestExtension};
 use kube::{
-    Api,
-    api::{DynamicObject, Patch, PatchParams, PostParams},
+    Api, Client, ResourceExt as _,
+    api::{DynamicObject, ObjectMeta, Patch, PatchParams, PostParams},
     core::{ApiResource, GroupVersionKind},
 };
 use rstest::rstest;
@@ -36,6 +39,7 @@ const DEADLINE: Duration = Duration::from_secs(30);
 #[case::unknown_flag(&["--sync-perod=10m"], "--sync-perod")]
 #[case::bad_duration(&["--sync-period=soon"], "'soon' for '--sync-period")]
 #[case::negative_duration(&["--sync-period=-5m"], "'-5m' for '--sync-period")]
+#[case::tiny_period(&["--sync-period=999ms"], "'999ms' for '--sync-period")]
 #[case::bad_number(&["--clusterclass-concurrency=many"], "'many' for '--clusterclass-concurrency")]
 #[case::unknown_mode(&["--mode=observe-all"], "'observe-all' for '--mode")]
 #[case::unknown_format(&["--logging-format=xml"], "'xml' for '--logging-format")]
@@ -54,8 +58,17 @@ async fn a_wrong_flag_is_named(#[case] args: &[&str], #[case] says: &str) -> Res
 #[tokio::test]
 async fn a_kubeconfig_that_is_not_there_is_named() -> Result<()> {
     let kapstan = Kapstan::new()?;
-    let says = ["failed to read kubeconfig /nowhere/kubeconfig", "No such file"];
+    let says = ["failed to read kubeconfig /nowhere/kubeconfig: No such file"];
     kapstan.args(&["--kubeconfig=/nowhere/kubeconfig"]).assert_refuses(&says).await
+}
+
+#[tokio::test]
+async fn of_several_kubeconfigs_the_one_that_is_not_there_is_named() -> Result<()> {
+    let kapstan = Kapstan::new()?;
+    let path = kapstan.write("kubeconfig", &kubeconfig("https://127.0.0.1:1"))?;
+    let list = format!("{}:/nowhere/kubeconfig", path.display());
+    let says = ["failed to read kubeconfig /nowhere/kubeconfig: No such file"];
+    kapstan.env("KUBECONFIG", &list).assert_refuses(&says).await
 }
 
 #[rstest]
@@ -72,7 +85,9 @@ async fn a_kubeconfig_that_cannot_be_used_is_named(
     let path = kapstan.write("kubeconfig", content)?;
     let says: Vec<&str> = says.iter().copied().chain([path.to_str().context("a name")?]).collect();
     let flag = format!("--kubeconfig={}", path.display());
-    kapstan.args(&[&flag]).assert_refuses(&says).await
+    let said = kapstan.args(&[&flag]).refusal(&says).await?;
+    assert_eq!(said.matches(path.to_str().context("a name")?).count(), 1, "{said}");
+    Ok(())
 }
 
 #[tokio::test]
@@ -123,35 +138,114 @@ fn kubeconfig(server: &str) -> String {
     .to_string()
 }
 
-// ---- on a real API server ----
+// ---- on an API server ----
 
+#[rstest]
 #[tokio::test(flavor = "multi_thread")]
-async fn the_binary_runs_on_a_real_api_server() -> Result<()> {
-    let site = Site::open().await?;
+async fn the_binary_runs_on_an_api_server(#[values(Embedded, Real)] server: Server) -> Result<()> {
+    let site = Site::open(server).await?;
     site.missing_kinds_are_named().await?;
     site.install().await?;
     site.ports_in_use_are_named().await?;
     site.settings_that_cannot_be_used_are_named().await?;
-    site.a_user_without_rights_is_told().await?;
     site.a_live_holder_of_the_lease_is_named().await?;
     site.it_answers_logs_and_ends().await?;
     site.it_ends_although_somebody_keeps_a_connection_and_a_call_open().await?;
     site.a_refused_object_shows_the_words_of_the_server().await?;
-    site.a_missing_right_is_named_and_costs_nothing_else().await
+    // On the embedded server every user may do everything.
+    if server == Real {
+        site.a_user_without_rights_is_told().await?;
+        site.a_missing_right_is_named_and_costs_nothing_else().await?;
+    }
+    Ok(())
 }
 
-/// A control plane, and the manager's user.
+/// The API server of a test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Server {
+    /// kapstan-embedded, on a socket.
+    Embedded,
+    /// kube-apiserver and etcd.
+    Real,
+}
+
+/// An API server that runs.
+enum Plane {
+    Embedded { server: kapstan_embedded::Server, listener: Listener, folder: tempfile::TempDir },
+    Real(Box<ControlPlane>),
+}
+
+impl Plane {
+    async fn start(server: Server) -> Result<Self> {
+        if server == Real {
+            return Ok(Self::Real(Box::new(ControlPlane::builder().start().await?)));
+        }
+        let server = kapstan_embedded::Server::builder().start();
+        let listener = server.listen(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await?;
+        let folder = tempfile::tempdir()?;
+        std::fs::write(folder.path().join("kubeconfig"), listener.kubeconfig())?;
+        Ok(Self::Embedded { server, listener, folder })
+    }
+
+    /// A client of an administrator.
+    fn client(&self) -> Result<Client> {
+        match self {
+            Self::Embedded { server, .. } => Ok(server.client()),
+            Self::Real(plane) => plane.client(),
+        }
+    }
+
+    /// The kubeconfig file of another user.
+    fn kubeconfig_of(&self, user: &str) -> Result<PathBuf> {
+        match self {
+            Self::Embedded { listener, folder, .. } => {
+                let path = folder.path().join(format!("{user}.kubeconfig"));
+                std::fs::write(&path, listener.kubeconfig_of(user)?)?;
+                Ok(path)
+            }
+            Self::Real(plane) => Ok(plane.user(user, None)?.kubeconfig().to_owned()),
+        }
+    }
+
+    async fn apply_crds(&self, folders: [PathBuf; 2]) -> Result<()> {
+        let server = match self {
+            Self::Embedded { server, .. } => server,
+            Self::Real(plane) => return plane.apply_crds(folders).await.map(drop),
+        };
+        for folder in folders {
+            for file in std::fs::read_dir(folder)? {
+                server.load(&std::fs::read_to_string(file?.path())?)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A kubectl as the administrator.
+    fn kubectl(&self) -> Result<Command> {
+        match self {
+            Self::Embedded { folder, .. } => {
+                let mut command = Command::new(kapstan_envtest::assets()?.join("kubectl"));
+                command.env("KUBECONFIG", folder.path().join("kubeconfig"));
+                command.env("KUBECACHEDIR", folder.path().join("cache")).kill_on_drop(true);
+                Ok(command)
+            }
+            Self::Real(plane) => Ok(plane.kubectl([] as [&str; 0])),
+        }
+    }
+}
+
+/// An API server, and the manager's user.
 struct Site {
-    plane: ControlPlane,
-    user: Identity,
+    plane: Plane,
+    user: PathBuf,
     extension: TestExtension,
 }
 
 impl Site {
-    async fn open() -> Result<Self> {
+    async fn open(server: Server) -> Result<Self> {
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let plane = ControlPlane::builder().start().await?;
-        let user = plane.user("kapstan", None)?;
+        let plane = Plane::start(server).await?;
+        let user = plane.kubeconfig_of("kapstan")?;
         Ok(Self { plane, user, extension: TestExtension::builder().start().await? })
     }
 
@@ -208,14 +302,19 @@ impl Site {
     }
 
     async fn a_user_without_rights_is_told(&self) -> Result<()> {
-        let nobody = self.plane.user("nobody", None)?;
+        let nobody = self.plane.kubeconfig_of("nobody")?;
         let says =
             ["failed to list Leases", "User \"nobody\" cannot list resource \"leases\"", "--force-manage"];
-        self.kapstan()?.kubeconfig(nobody.kubeconfig()).assert_refuses(&says).await
+        self.kapstan()?.kubeconfig(&nobody).assert_refuses(&says).await
     }
 
     async fn a_live_holder_of_the_lease_is_named(&self) -> Result<()> {
-        let namespace = self.plane.namespace("capi-system").await?;
+        let namespace = Namespace {
+            metadata: ObjectMeta { generate_name: Some("capi-system-".to_owned()), ..ObjectMeta::default() },
+            ..Namespace::default()
+        };
+        let namespace =
+            Api::all(self.plane.client()?).create(&PostParams::default(), &namespace).await?.name_any();
         let lease: Lease = serde_json::from_value(json!({
             "metadata": { "name": "controller-leader-election-capi" },
             "spec": { "holderIdentity": "capi-controller-0", "leaseDurationSeconds": 3600, "renewTime": "2020-01-01T00:00:00.000000Z" },
@@ -289,8 +388,8 @@ impl Site {
             std::mem::take(rules).into_iter().partition(|rule| is_of_namespaces(&rule.resources));
         *rules = others;
         self.bind("limited", "limited", role).await?;
-        let limited = self.plane.user("limited", None)?;
-        let running = self.kapstan()?.kubeconfig(limited.kubeconfig()).start().await?;
+        let limited = self.plane.kubeconfig_of("limited")?;
+        let running = self.kapstan()?.kubeconfig(&limited).start().await?;
         let why = until(DEADLINE, "the missing right to be named", async || {
             let (status, why) = get(running.health, "/readyz").await?;
             let is_named = status == 503 && why.lines().count() == 1 && why.contains("forbidden");
@@ -311,7 +410,7 @@ impl Site {
     }
 
     fn kapstan(&self) -> Result<Kapstan> {
-        Ok(Kapstan::new()?.kubeconfig(self.user.kubeconfig()))
+        Ok(Kapstan::new()?.kubeconfig(&self.user))
     }
 
     fn configs(&self) -> Result<Api<DynamicObject>> {
@@ -341,7 +440,7 @@ impl Site {
         let folder = tempfile::tempdir()?;
         let file = folder.path().join("object.json");
         std::fs::write(&file, object.to_string())?;
-        Ok(self.plane.kubectl(["apply", "-f"]).arg(file).output().await?)
+        Ok(self.plane.kubectl()?.args(["apply", "-f"]).arg(file).output().await?)
     }
 }
 
@@ -393,6 +492,11 @@ impl Kapstan {
 
     /// It ends with an error, and says all this in the one line that it writes.
     async fn assert_refuses(self, says: &[&str]) -> Result<()> {
+        self.refusal(says).await.map(drop)
+    }
+
+    /// The same, and gives the line back.
+    async fn refusal(self, says: &[&str]) -> Result<String> {
         let output = self.output().await?;
         let text = String::from_utf8(output.stderr)?;
         assert_eq!(output.status.code(), Some(1), "{text}");
@@ -402,7 +506,7 @@ impl Kapstan {
             assert!(text.contains(word), "not said: {word}: {text}");
         }
         assert!(output.stdout.is_empty());
-        Ok(())
+        Ok(text)
     }
 
     /// Starts it on free ports and waits until it has them.

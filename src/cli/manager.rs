@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use kapstan_api::{cluster_class, extension_config};
 use kube::{
     Client, Config,
-    config::{KubeConfigOptions, Kubeconfig},
+    config::{KubeConfigOptions, Kubeconfig, KubeconfigError},
 };
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -53,8 +53,8 @@ pub(super) struct Args {
     #[arg(long, default_value_t = 10)]
     clusterclass_concurrency: usize,
 
-    /// How often each extension is asked again although nothing changed, as in 90s, 10m or 1h30m. 0s means never.
-    #[arg(long, default_value = "10m", value_parser = duration)]
+    /// How often each extension is asked again although nothing changed, as in 90s, 10m or 1h30m, at least 1s. 0s means never.
+    #[arg(long, default_value = "10m", value_parser = period)]
     sync_period: Duration,
 
     /// How long an object waits for an extension before its condition says so: Unknown, with what is awaited since when. 0s means never.
@@ -117,6 +117,15 @@ impl ExtensionArgs {
 fn duration(text: &str) -> Result<Duration, String> {
     let span: jiff::SignedDuration = text.parse().map_err(|error: jiff::Error| error.to_string())?;
     Duration::try_from(span).map_err(|_| "must not be negative".to_owned())
+}
+
+/// How often something is done. Below a second it would be done all the time.
+fn period(text: &str) -> Result<Duration, String> {
+    let period = duration(text)?;
+    if !period.is_zero() && period < Duration::from_secs(1) {
+        return Err("must be 0s, which means never, or at least 1s".to_owned());
+    }
+    Ok(period)
 }
 
 /// Runs until the process is told to stop.
@@ -187,10 +196,7 @@ async fn locate(kubeconfig: Option<PathBuf>) -> anyhow::Result<Config> {
             None => (Ok(None), String::new()),
         },
     };
-    // What follows the first line shows the spot in the file.
-    let found =
-        found.map_err(|error| anyhow!(error.to_string().lines().next().unwrap_or_default().to_owned()));
-    match found.with_context(|| format!("failed to read kubeconfig {name}"))? {
+    match found.map_err(|error| unreadable(error, &name))? {
         Some(found) => {
             let config = Config::from_custom_kubeconfig(found, &KubeConfigOptions::default()).await;
             config.with_context(|| format!("failed to use kubeconfig {name}"))
@@ -199,6 +205,16 @@ async fn locate(kubeconfig: Option<PathBuf>) -> anyhow::Result<Config> {
             "failed to find a cluster: there is no --kubeconfig, no KUBECONFIG, no ~/.kube/config, and no service account of a Pod",
         ),
     }
+}
+
+/// Why a kubeconfig, of several files perhaps, cannot be read. The file is named once.
+fn unreadable(error: KubeconfigError, name: &str) -> anyhow::Error {
+    if let KubeconfigError::ReadConfig(cause, path) = error {
+        return anyhow!(cause).context(format!("failed to read kubeconfig {}", path.display()));
+    }
+    // What follows the first line shows the spot in the file.
+    let cause = error.to_string().lines().next().unwrap_or_default().to_owned();
+    anyhow!(cause).context(format!("failed to read kubeconfig {name}"))
 }
 
 /// Whether the cluster can be reached and has our kinds. Later on both can change, and are waited for; at the start
