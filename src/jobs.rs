@@ -5,14 +5,15 @@
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures::FutureExt as _;
-use kapstan_api::{discovery, extension_config::ExtensionHandler, hooks::DiscoveryResponse};
+use kapstan_api::{discovery, hooks::DiscoveryResponse};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     controllers::Context,
     error::chain,
     index::{
-        config::{Discovered, Registration},
+        config::DiscoveryResult,
+        keys::Target,
         question::{Call, QuestionOutcome},
     },
     queue::Outcome,
@@ -68,9 +69,8 @@ async fn make(ctx: &Context, call: Call) -> Outcome {
 fn fail(ctx: &Context, call: &Call, why: &str) {
     ctx.shared.change(|index| match call {
         Call::Discovery { extension, generation, .. } => {
-            let result = Err(format!("Error in discovery: {why}").into());
-            let discovered = Discovered { generation: *generation, result };
-            index.discovered(&extension.name, &extension.uid, discovered, None)
+            let why = format!("Error in discovery: {why}");
+            index.discovered(&target(extension, *generation), Err(why.into()))
         }
         Call::Question { question, .. } => index
             .answered(question.key(), QuestionOutcome::Failed(format!("{}: {why}", question.handler).into())),
@@ -91,20 +91,19 @@ async fn discover(ctx: &Context, extension: &Arc<Extension>, generation: i64, ca
     if let Err(why) = &result {
         tracing::info!(extension = %extension.name, error = %why, "discovery failed");
     }
-    let registration = result.as_ref().ok().map(|handlers| Registration::new(extension.digest(), handlers));
-    let discovered = Discovered { generation, result };
-    ctx.shared.change(|index| index.discovered(&extension.name, &extension.uid, discovered, registration));
+    ctx.shared.change(|index| index.discovered(&target(extension, generation), result));
     outcome
+}
+
+fn target(extension: &Extension, generation: i64) -> Target {
+    Target { name: Arc::clone(&extension.name), content: extension.digest(), generation }
 }
 
 /// The handlers that a Discovery found, or in words for the condition why there are none.
 ///
 /// Sorted: an extension may list them in another order each time (one built with Cluster API's own server does so after
 /// every start), which is no news.
-fn judge(
-    extension: &Extension,
-    answered: Result<Arc<DiscoveryResponse>, Arc<CallError>>,
-) -> Result<Arc<[ExtensionHandler]>, Arc<str>> {
+fn judge(extension: &Extension, answered: Result<Arc<DiscoveryResponse>, Arc<CallError>>) -> DiscoveryResult {
     let response = answered.map_err(|error| format!("Error in discovery: {}", error.describe()))?;
     let handlers = discovery::accept(&extension.name, &response);
     let mut handlers = handlers.map_err(|refusal| format!("Error in discovery: {}", chain(&refusal)))?;
@@ -165,10 +164,8 @@ mod tests {
         let mut handlers = asked(&["dv.ext-a"]);
         handlers[0].failure_policy = Some(policy);
         bench.context.shared.change(|index| {
-            let extension = Arc::clone(&index.config("ext-a").unwrap().config.extension);
-            let registration = Registration::new(extension.digest(), &handlers);
-            let found = Discovered { generation: 1, result: Ok(handlers.into()) };
-            index.discovered(&"ext-a".into(), &extension.uid, found, Some(registration))
+            let target = index.config("ext-a").unwrap().config.target();
+            index.discovered(&target, Ok(handlers.into()))
         });
         bench
     }
@@ -180,6 +177,11 @@ mod tests {
         let [Job::Question(question)] = gathered.jobs[..] else { panic!("{gathered:?}") };
         bench.context.shared.queues().jobs.add(Job::Question(question));
         question
+    }
+
+    /// The Discovery of `ext-a` as it is now.
+    fn discovery(bench: &Bench) -> Job {
+        bench.with(|index| index.config("ext-a").unwrap().config.discovery())
     }
 
     fn outcome(bench: &Bench, question: QuestionKey) -> Option<QuestionOutcome> {
@@ -194,10 +196,28 @@ mod tests {
         bench.create_config(config("ext-a"));
         assert_eq!(&*bench.context.shared.queues().configs.next().await, "ext-a");
         bench.context.shared.queues().configs.done(&"ext-a".into(), Outcome::Done);
-        bench.context.shared.queues().jobs.add(Job::Discovery("ext-a".into()));
+        bench.context.shared.queues().jobs.add(discovery(&bench));
         assert_eq!(&*bench.context.shared.queues().configs.next().await, "ext-a");
         let found = bench.with(|index| index.last_discovery("ext-a").cloned()).unwrap();
         assert_eq!(found.result.unwrap()[0].name, "dv.ext-a");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_recreated_config_does_not_wait_for_the_call_to_the_old_one() {
+        let bench = Bench::new(Options::default());
+        bench.run();
+        bench.extension.behave(Behaviour::HangBeforeHeaders);
+        bench.create_config(config("ext-a"));
+        pass(SECOND).await;
+        bench.extension.behave(offering(&["dv"], "region"));
+        bench.create_config(config("ext-a").recreated());
+        pass(SECOND).await;
+        let path = "/apis/runtime.cluster.x-k8s.io/v1beta2/extensionconfigs/ext-a";
+        let condition = |bench: &Bench| bench.server.object(path)["status"]["conditions"][0].clone();
+        assert_eq!(condition(&bench)["status"], "True");
+        pass(60 * SECOND).await;
+        assert_eq!(condition(&bench)["status"], "True", "the end of the old call is no news");
+        assert_eq!((bench.extension.calls(), bench.server.patches.lock().len()), (2, 1));
     }
 
     #[tokio::test(start_paused = true)]
@@ -209,7 +229,7 @@ mod tests {
         pass(SECOND).await;
         let first = bench.server.patches.lock().len();
         bench.extension.behave(offering(&["c", "b", "a"], "region"));
-        bench.context.shared.queues().jobs.add(Job::Discovery("ext-a".into()));
+        bench.context.shared.queues().jobs.add(discovery(&bench));
         pass(SECOND).await;
         assert_eq!((first, bench.server.patches.lock().len(), bench.extension.calls()), (1, 1, 2));
         let path = "/apis/runtime.cluster.x-k8s.io/v1beta2/extensionconfigs/ext-a";
@@ -223,7 +243,7 @@ mod tests {
         tokio::spawn(run(bench.context.clone(), CancellationToken::new()));
         bench.extension.behave(Behaviour::Refuse);
         bench.create_config(config("ext-a"));
-        bench.context.shared.queues().jobs.add(Job::Discovery("ext-a".into()));
+        bench.context.shared.queues().jobs.add(discovery(&bench));
         let mut dials = Vec::new();
         for wait in [1, 5, 10, 20] {
             pass(wait * SECOND).await;
@@ -305,7 +325,7 @@ mod tests {
         let bench = Bench::dialing(Options::default(), Arc::new(Panicking), InProcess::new());
         tokio::spawn(run(bench.context.clone(), CancellationToken::new()));
         bench.create_config(config("ext-a"));
-        bench.context.shared.queues().jobs.add(Job::Discovery("ext-a".into()));
+        bench.context.shared.queues().jobs.add(discovery(&bench));
         pass(SECOND).await;
         let found = bench.with(|index| index.last_discovery("ext-a").cloned()).unwrap();
         assert!(found.result.unwrap_err().starts_with("Error in discovery: "));
@@ -318,7 +338,8 @@ mod tests {
         let asked = bench.with(|index| index.begin(&Job::Question(question))).unwrap();
         fail(&bench.context, &asked, "so it is");
         assert_eq!(outcome(&bench, question), Some(QuestionOutcome::Failed("dv.ext-a: so it is".into())));
-        let discovery = bench.with(|index| index.begin(&Job::Discovery("ext-a".into()))).unwrap();
+        let job = discovery(&bench);
+        let discovery = bench.with(|index| index.begin(&job)).unwrap();
         fail(&bench.context, &discovery, "so it is");
         let found = bench.with(|index| index.last_discovery("ext-a").cloned()).unwrap();
         assert_eq!(found.result.unwrap_err(), "Error in discovery: so it is".into());
@@ -331,7 +352,7 @@ mod tests {
         let running = tokio::spawn(run(bench.context.clone(), stop.clone()));
         bench.extension.behave(Behaviour::HangBeforeHeaders);
         bench.create_config(config("ext-a"));
-        bench.context.shared.queues().jobs.add(Job::Discovery("ext-a".into()));
+        bench.context.shared.queues().jobs.add(discovery(&bench));
         pass(SECOND).await;
         stop.cancel();
         assert!(tokio::time::timeout(SECOND, running).await.is_ok());

@@ -2,14 +2,18 @@
 //!
 //! A key that is queued already is not queued twice, and a key that is being worked on is not handed out again
 //! until that work is done; if it was added meanwhile, it comes once more afterwards. A failed key comes back
-//! after its own back-off, which grows to [`Backoff::cap`] and is forgotten at the first success. A key that
-//! waits for a time of its own choosing ([`Outcome::After`]) does not feed that back-off.
+//! after its own back-off, which grows to [`Backoff::cap`] and is forgotten at the first success and when a person
+//! changes the object ([`Queue::renew`]). A key that waits for a time of its own choosing ([`Outcome::After`])
+//! neither feeds nor forgets that back-off.
+//!
+//! What follows from a change goes before what the clock repeats, but of [`STREAK`] + 1 keys at least one is the
+//! clock's where it has any, so that neither starves.
 //!
 //! Ours because kube-runtime's scheduler knows one order only and keys without identity of their own; it runs on
 //! tokio's clock, so paused time moves it.
 
 use std::{
-    collections::{BTreeSet, HashMap, HashSet, VecDeque},
+    collections::{BTreeSet, HashMap, VecDeque},
     hash::Hash,
     sync::Arc,
     time::Duration,
@@ -17,6 +21,9 @@ use std::{
 
 use parking_lot::Mutex;
 use tokio::{sync::Notify, time::Instant};
+
+/// How many keys of [`Priority::Change`] go before one of [`Priority::Clock`] that waits.
+pub const STREAK: u32 = 4;
 
 /// How long a failed key waits before it is tried again.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +46,15 @@ impl Backoff {
         let factor = 1_u32.checked_shl(failures.saturating_sub(1)).unwrap_or(u32::MAX);
         self.first.saturating_mul(factor).min(self.cap)
     }
+}
+
+/// Why a key is queued, which decides who goes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Priority {
+    /// The clock repeats it, or it is tried again.
+    Clock,
+    /// Something changed.
+    Change,
 }
 
 /// What became of a key that was worked on.
@@ -67,15 +83,26 @@ struct Shared<K> {
 
 #[derive(Debug)]
 struct State<K> {
-    ready: VecDeque<K>,
-    /// Everything in `ready`.
-    queued: HashSet<K>,
-    /// Being worked on; the value says whether it was added meanwhile.
-    running: HashMap<K, bool>,
+    changes: VecDeque<K>,
+    /// A key that a change has overtaken stays here and is skipped when its turn comes.
+    clocks: VecDeque<K>,
+    /// Every key that is due, and which of the two it is in.
+    queued: HashMap<K, Priority>,
+    running: HashMap<K, Run>,
     delayed: BTreeSet<(Instant, K)>,
-    /// When each key of `delayed` is due: the earliest time it was added for.
-    due: HashMap<K, Instant>,
+    /// When each key of `delayed` is due, the earliest time it was added for, and as what.
+    due: HashMap<K, (Instant, Priority)>,
     failures: HashMap<K, u32>,
+    /// How many keys in a row were those of changes.
+    streak: u32,
+}
+
+/// A key that is being worked on.
+#[derive(Debug)]
+struct Run {
+    priority: Priority,
+    /// As what it was added meanwhile.
+    again: Option<Priority>,
 }
 
 impl<K> Clone for Queue<K> {
@@ -89,25 +116,38 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
     #[must_use]
     pub fn new(backoff: Backoff) -> Self {
         let state = State {
-            ready: VecDeque::new(),
-            queued: HashSet::new(),
+            changes: VecDeque::new(),
+            clocks: VecDeque::new(),
+            queued: HashMap::new(),
             running: HashMap::new(),
             delayed: BTreeSet::new(),
             due: HashMap::new(),
             failures: HashMap::new(),
+            streak: 0,
         };
         Self { shared: Arc::new(Shared { state: Mutex::new(state), changed: Notify::new(), backoff }) }
     }
 
-    /// Adds a key that is due now.
+    /// Adds a key that is due now because something changed.
     pub fn add(&self, key: K) {
-        self.shared.state.lock().enqueue(key);
+        self.add_as(key, Priority::Change);
+    }
+
+    /// Adds a key that is due now.
+    pub fn add_as(&self, key: K, priority: Priority) {
+        self.shared.state.lock().enqueue(key, priority);
         self.shared.changed.notify_one();
     }
 
+    /// Adds a key that is due now because a person changed the object: its failures count no longer.
+    pub fn renew(&self, key: K) {
+        self.shared.state.lock().failures.remove(&key);
+        self.add(key);
+    }
+
     /// Adds a key that is due after `delay`, unless it is due earlier already.
-    pub fn add_after(&self, key: K, delay: Duration) {
-        self.shared.state.lock().delay(key, Instant::now() + delay);
+    pub fn add_after(&self, key: K, delay: Duration, priority: Priority) {
+        self.shared.state.lock().delay(key, Instant::now() + delay, priority);
         self.shared.changed.notify_one();
     }
 
@@ -119,7 +159,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
                 let mut state = self.shared.state.lock();
                 state.release(Instant::now());
                 if let Some(key) = state.take() {
-                    if !state.ready.is_empty() {
+                    if !state.queued.is_empty() {
                         self.shared.changed.notify_one(); // another worker may be waiting
                     }
                     return key;
@@ -133,33 +173,30 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         }
     }
 
-    /// Gives a key back that [`Queue::next`] handed out, and says how long a failed one now waits.
+    /// Gives a key back that [`Queue::next`] handed out, and says how long it now waits.
     pub fn done(&self, key: &K, outcome: Outcome) -> Option<Duration> {
         let mut state = self.shared.state.lock();
-        let again = state.running.remove(key).unwrap_or(false);
-        let delay = match outcome {
+        let run = state.running.remove(key);
+        let delayed = match outcome {
             Outcome::Done => {
                 state.failures.remove(key);
                 None
             }
-            Outcome::After(delay) => {
-                state.failures.remove(key);
-                Some(delay)
-            }
+            Outcome::After(delay) => Some((delay, run.as_ref().map_or(Priority::Change, |run| run.priority))),
             Outcome::Failed => {
                 let failures = state.failures.entry(key.clone()).or_default();
                 *failures = failures.saturating_add(1);
-                Some(self.shared.backoff.after(*failures))
+                Some((self.shared.backoff.after(*failures), Priority::Clock))
             }
         };
-        if again {
-            state.enqueue(key.clone());
-        } else if let Some(delay) = delay {
-            state.delay(key.clone(), Instant::now() + delay);
+        if let Some(priority) = run.and_then(|run| run.again) {
+            state.enqueue(key.clone(), priority);
+        } else if let Some((delay, priority)) = delayed {
+            state.delay(key.clone(), Instant::now() + delay, priority);
         }
         drop(state);
         self.shared.changed.notify_one();
-        delay
+        delayed.map(|(delay, _)| delay)
     }
 
     /// Forgets what is known of a key that is gone: its waiting and its failures.
@@ -173,7 +210,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
     #[must_use]
     pub fn len(&self) -> usize {
         let state = self.shared.state.lock();
-        state.ready.len() + state.delayed.len()
+        state.queued.len() + state.delayed.len()
     }
 
     /// Whether nothing is due and nothing will be.
@@ -181,29 +218,42 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+
+    /// When a key that waits for its time is due.
+    #[must_use]
+    pub fn due(&self, key: &K) -> Option<Instant> {
+        self.shared.state.lock().due.get(key).map(|(due, _)| *due)
+    }
 }
 
 impl<K: Clone + Eq + Hash + Ord> State<K> {
-    fn enqueue(&mut self, key: K) {
+    fn enqueue(&mut self, key: K, priority: Priority) {
         self.undelay(&key);
-        if let Some(again) = self.running.get_mut(&key) {
-            *again = true;
-        } else if self.queued.insert(key.clone()) {
-            self.ready.push_back(key);
-        }
-    }
-
-    fn delay(&mut self, key: K, due: Instant) {
-        if self.queued.contains(&key) || self.due.get(&key).is_some_and(|earlier| *earlier <= due) {
+        if let Some(run) = self.running.get_mut(&key) {
+            run.again = run.again.max(Some(priority));
             return;
         }
+        if self.queued.get(&key).is_some_and(|held| *held >= priority) {
+            return;
+        }
+        self.queued.insert(key.clone(), priority);
+        self.lane(priority).push_back(key);
+    }
+
+    fn delay(&mut self, key: K, due: Instant, priority: Priority) {
+        if self.queued.contains_key(&key) {
+            return;
+        }
+        let held = self.due.get(&key).copied();
+        let due = held.map_or(due, |(earlier, _)| earlier.min(due));
+        let priority = held.map_or(priority, |(_, other)| other.max(priority));
         self.undelay(&key);
-        self.due.insert(key.clone(), due);
+        self.due.insert(key.clone(), (due, priority));
         self.delayed.insert((due, key));
     }
 
     fn undelay(&mut self, key: &K) {
-        if let Some(due) = self.due.remove(key) {
+        if let Some((due, _)) = self.due.remove(key) {
             self.delayed.remove(&(due, key.clone()));
         }
     }
@@ -211,22 +261,47 @@ impl<K: Clone + Eq + Hash + Ord> State<K> {
     fn release(&mut self, now: Instant) {
         while self.delayed.first().is_some_and(|(due, _)| *due <= now) {
             if let Some((_, key)) = self.delayed.pop_first() {
-                self.due.remove(&key);
-                self.enqueue(key);
+                let priority = self.due.remove(&key).map_or(Priority::Change, |(_, priority)| priority);
+                self.enqueue(key, priority);
             }
         }
     }
 
     fn take(&mut self) -> Option<K> {
-        let key = self.ready.pop_front()?;
+        let order = if self.streak < STREAK {
+            [Priority::Change, Priority::Clock]
+        } else {
+            [Priority::Clock, Priority::Change]
+        };
+        let (key, priority) = order.into_iter().find_map(|priority| Some((self.pop(priority)?, priority)))?;
+        self.streak = if priority == Priority::Change { self.streak.saturating_add(1) } else { 0 };
         self.queued.remove(&key);
-        self.running.insert(key.clone(), false);
+        self.running.insert(key.clone(), Run { priority, again: None });
         Some(key)
+    }
+
+    /// The next key of this priority that has not been overtaken.
+    fn pop(&mut self, priority: Priority) -> Option<K> {
+        loop {
+            let key = self.lane(priority).pop_front()?;
+            if self.queued.get(&key) == Some(&priority) {
+                return Some(key);
+            }
+        }
+    }
+
+    fn lane(&mut self, priority: Priority) -> &mut VecDeque<K> {
+        match priority {
+            Priority::Change => &mut self.changes,
+            Priority::Clock => &mut self.clocks,
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
 
     const SECOND: Duration = Duration::from_secs(1);
@@ -290,16 +365,108 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn a_chosen_wait_between_failures_does_not_shorten_the_back_off() {
+        let queue = queue();
+        queue.add("a");
+        let mut waits = Vec::new();
+        for outcome in [Outcome::Failed, Outcome::Failed, Outcome::After(SECOND), Outcome::Failed] {
+            assert_eq!(queue.next().await, "a");
+            waits.extend(queue.done(&"a", outcome));
+        }
+        assert_eq!(waits, [1, 2, 1, 4].map(|seconds| seconds * SECOND));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_persons_change_ends_the_back_off_and_begins_it_anew() {
+        let queue = queue();
+        queue.add("a");
+        for _ in 0..4 {
+            assert_eq!(queue.next().await, "a");
+            queue.done(&"a", Outcome::Failed);
+        }
+        let start = Instant::now();
+        queue.renew("a");
+        assert_eq!(queue.next().await, "a");
+        assert_eq!(start.elapsed(), Duration::ZERO);
+        assert_eq!(queue.done(&"a", Outcome::Failed), Some(SECOND));
+        queue.add("a");
+        assert_eq!(queue.next().await, "a");
+        assert_eq!(queue.done(&"a", Outcome::Failed), Some(2 * SECOND), "any other change does not");
+    }
+
+    /// Takes all that is due, in order.
+    async fn drained(queue: &Queue<&'static str>) -> Vec<&'static str> {
+        let mut keys = Vec::new();
+        while let Ok(key) = tokio::time::timeout(Duration::from_millis(1), queue.next()).await {
+            queue.done(&key, Outcome::Done);
+            keys.push(key);
+        }
+        keys
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn changes_go_first_and_the_clock_does_not_starve() {
+        let queue = queue();
+        for key in ["clock-1", "clock-2", "clock-3"] {
+            queue.add_as(key, Priority::Clock);
+        }
+        for key in ["a", "b", "c", "d", "e", "f", "g", "h", "i"] {
+            queue.add(key);
+        }
+        let order = drained(&queue).await;
+        assert_eq!(order, ["a", "b", "c", "d", "clock-1", "e", "f", "g", "h", "clock-2", "i", "clock-3"]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_change_overtakes_what_the_clock_had_queued_of_the_same_key() {
+        let queue = queue();
+        for key in ["x", "y", "a"] {
+            queue.add_as(key, Priority::Clock);
+        }
+        queue.add("a");
+        queue.add_as("a", Priority::Clock);
+        assert_eq!(queue.len(), 3);
+        assert_eq!(drained(&queue).await, ["a", "x", "y"], "and comes once");
+        assert!(queue.is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_waits_for_its_time_keeps_its_priority_and_what_failed_is_the_clocks() {
+        let queue = queue();
+        queue.add_after("clock", SECOND, Priority::Clock);
+        queue.add_after("change", 2 * SECOND, Priority::Change);
+        queue.add("failed");
+        assert_eq!(queue.next().await, "failed");
+        queue.done(&"failed", Outcome::Failed);
+        queue.add("waiting");
+        assert_eq!(queue.next().await, "waiting");
+        queue.done(&"waiting", Outcome::After(2 * SECOND));
+        tokio::time::sleep(3 * SECOND).await;
+        assert_eq!(drained(&queue).await, ["change", "waiting", "clock", "failed"]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_change_while_a_key_runs_for_the_clock_is_served_as_a_change() {
+        let queue = queue();
+        queue.add_as("a", Priority::Clock);
+        assert_eq!(queue.next().await, "a");
+        queue.add_as("other", Priority::Clock);
+        queue.add("a");
+        queue.done(&"a", Outcome::Failed);
+        assert_eq!(queue.next().await, "a", "at once, whatever became of the work");
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn the_earliest_time_counts_and_now_beats_later() {
         let queue = queue();
         let start = Instant::now();
-        queue.add_after("a", 5 * SECOND);
-        queue.add_after("a", SECOND);
-        queue.add_after("a", 9 * SECOND);
+        queue.add_after("a", 5 * SECOND, Priority::Change);
+        queue.add_after("a", SECOND, Priority::Change);
+        queue.add_after("a", 9 * SECOND, Priority::Change);
         assert_eq!(queue.next().await, "a");
         assert_eq!(start.elapsed(), SECOND);
         queue.done(&"a", Outcome::Done);
-        queue.add_after("a", 5 * SECOND);
+        queue.add_after("a", 5 * SECOND, Priority::Change);
         queue.add("a");
         assert_eq!(queue.next().await, "a");
         queue.done(&"a", Outcome::Done);

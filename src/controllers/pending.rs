@@ -10,7 +10,7 @@ use kapstan_api::conditions::{self, Status, reasons, v1beta1};
 use super::Context;
 use crate::{
     index::waiting::{Moment, Waiting},
-    queue::Queue,
+    queue::{Priority, Queue},
 };
 
 /// How many things are named that an object waits for; the rest is counted.
@@ -35,7 +35,7 @@ pub fn due<K: Clone + Eq + Hash + Ord>(
     let since = since.filter(|_| !ctx.pending_after.is_zero())?;
     let left = ctx.pending_after.saturating_sub(ctx.clock.now().saturating_duration_since(since.instant));
     if left > Duration::ZERO {
-        queue.add_after(key.clone(), left);
+        queue.add_after(key.clone(), left, Priority::Change);
         return None;
     }
     Some(since.timestamp)

@@ -52,9 +52,10 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::{digest::Digest, index::keys::Target};
 
     fn job(name: &str) -> Job {
-        Job::Discovery(name.into())
+        Job::Discovery(Target { name: name.into(), content: Digest::of(name), generation: 1 })
     }
 
     #[tokio::test(start_paused = true)]

@@ -11,7 +11,7 @@ use kapstan_api::{
 use kube::core::{Selector, SelectorExt as _};
 
 use super::{
-    keys::{Name, SecretKey},
+    keys::{Job, Name, SecretKey, Target},
     waiting::Waiting,
 };
 use crate::{
@@ -127,6 +127,18 @@ impl Config {
         self.object.metadata.deletion_timestamp.is_some()
     }
 
+    /// What its Discovery is about.
+    #[must_use]
+    pub fn target(&self) -> Target {
+        Target { name: Arc::clone(&self.name), content: self.extension.digest(), generation: self.generation }
+    }
+
+    /// Its Discovery.
+    #[must_use]
+    pub fn discovery(&self) -> Job {
+        Job::Discovery(self.target())
+    }
+
     /// Whether a Discovery can be sent: a config that takes its CA from a Secret waits until it has one.
     #[must_use]
     pub fn can_be_called(&self) -> bool {
@@ -169,8 +181,11 @@ pub struct Discovered {
     /// The generation it was made for.
     pub generation: i64,
     /// The handlers as they go into the status, or why there are none.
-    pub result: Result<Arc<[ExtensionHandler]>, Arc<str>>,
+    pub result: DiscoveryResult,
 }
+
+/// The handlers that a Discovery found, sorted, or why there are none.
+pub type DiscoveryResult = Result<Arc<[ExtensionHandler]>, Arc<str>>;
 
 /// Where a config stands for those who want to call its handlers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -201,8 +216,8 @@ pub struct ConfigEntry {
     pub registration: Option<Registration>,
     /// The last finished discovery, good or bad.
     pub discovered: Option<Discovered>,
-    /// The generation for which a Discovery is under way.
-    pub(super) in_flight: Option<i64>,
+    /// Whether a Discovery of the config as it is now is under way.
+    pub(super) is_in_flight: bool,
     /// Why the next Discovery is made.
     pub(super) cause: Cause,
     /// Since when it waits for its Discovery, or for what that needs.
@@ -218,7 +233,7 @@ impl ConfigEntry {
             config,
             registration,
             discovered: None,
-            in_flight: None,
+            is_in_flight: false,
             cause,
             waiting: Waiting::default(),
             told: None,
@@ -229,6 +244,9 @@ impl ConfigEntry {
     pub(super) fn update(&mut self, config: Config) {
         if self.config.generation != config.generation {
             self.cause = Cause::Change;
+        }
+        if self.config.target() != config.target() {
+            self.is_in_flight = false;
         }
         // Neither a back-off nor the clock asks what cannot be called, so what was found before may be stale.
         if !self.config.can_be_called() && config.can_be_called() {

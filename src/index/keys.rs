@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use crate::runtime::QuestionKey;
+use crate::{digest::Digest, runtime::QuestionKey};
 
 /// A Secret that holds a CA.
 pub use kapstan_api::ca::SecretRef as SecretKey;
@@ -65,11 +65,23 @@ impl fmt::Display for TemplateKey {
     }
 }
 
+/// An `ExtensionConfig` as it is to be discovered. One that was recreated or edited is another target, so that it does
+/// not wait for a call that was made to what it was before, nor for that call's back-off.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Target {
+    /// Its name.
+    pub name: Name,
+    /// [`Extension::digest`](crate::runtime::Extension::digest): who it is, by UID, and how it is reached.
+    pub content: Digest,
+    /// The generation that the result is about.
+    pub generation: i64,
+}
+
 /// Something to ask an extension.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Job {
-    /// The Discovery of the `ExtensionConfig` of this name.
-    Discovery(Name),
+    /// The Discovery of an `ExtensionConfig`.
+    Discovery(Target),
     /// A `DiscoverVariables` question.
     Question(QuestionKey),
 }

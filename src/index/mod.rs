@@ -39,8 +39,8 @@ use tokio::time::Instant;
 use self::{
     class::{Class, ClassEntry, Evaluated},
     clocked::Clocked,
-    config::{Config, ConfigEntry, Discovered, Registration, View},
-    keys::{ClassKey, GroupKind, Job, Name, SecretKey, TemplateKey},
+    config::{Config, ConfigEntry, Discovered, DiscoveryResult, Registration, View},
+    keys::{ClassKey, GroupKind, Job, Name, SecretKey, Target, TemplateKey},
     place::SecretState,
     question::QuestionEntry,
     relation::Relation,
@@ -145,25 +145,40 @@ impl Index {
             self.forget_config(&name, true, &mut wake);
         }
         self.watch_secret_of(&config, &mut wake);
-        if config.can_be_called() {
-            self.clocked.insert(Job::Discovery(Arc::clone(&name)));
-        } else {
-            self.clocked.remove(&Job::Discovery(Arc::clone(&name)));
-        }
+        self.follow_discovery(&config, &mut wake);
         let cause = self.cause();
         if let Some(entry) = self.configs.get_mut(&name) {
             if is_worth_a_look(&entry.config, &config) {
                 wake.configs.insert(Arc::clone(&name));
+            }
+            if is_edited(&entry.config, &config) {
+                wake.edited_configs.insert(Arc::clone(&name));
             }
             let before = entry.config.selection.clone();
             entry.update(config);
             self.wake_flipped_by_selector(&name, &before, &mut wake);
         } else {
             wake.configs.insert(Arc::clone(&name));
+            wake.edited_configs.insert(Arc::clone(&name));
             self.configs.insert(Arc::clone(&name), ConfigEntry::new(config, cause));
         }
         self.tell(&name, &mut wake);
         wake
+    }
+
+    /// The clock repeats the Discovery of a config as it is now, if it can be called; what it was before is over.
+    fn follow_discovery(&mut self, config: &Config, wake: &mut Wake) {
+        let job = config.discovery();
+        let held = self.configs.get(&config.name).map(|entry| entry.config.discovery());
+        if let Some(held) = held.filter(|held| *held != job) {
+            self.clocked.remove(&held);
+            wake.over.push(held);
+        }
+        if config.can_be_called() {
+            self.clocked.insert(job);
+        } else {
+            self.clocked.remove(&job);
+        }
     }
 
     /// An `ExtensionConfig` is gone.
@@ -201,20 +216,15 @@ impl Index {
         entry.map(|entry| &mut entry.waiting)
     }
 
-    /// A Discovery ended: of the config with this name and UID, made for `discovered.generation` with the client
-    /// config that `registration` names where it was good.
-    pub fn discovered(
-        &mut self,
-        name: &Name,
-        uid: &str,
-        discovered: Discovered,
-        registration: Option<Registration>,
-    ) -> Wake {
-        let mut wake = Wake::default();
-        let Some(entry) = self.configs.get_mut(name).filter(|entry| *entry.config.uid == *uid) else {
-            return wake;
-        };
-        entry.in_flight = None;
+    /// A Discovery ended. What came of one whose config is another by now is no news.
+    pub fn discovered(&mut self, target: &Target, result: DiscoveryResult) -> Wake {
+        let (mut wake, name) = (Wake::default(), &target.name);
+        let entry = self.configs.get_mut(name).filter(|entry| entry.config.target() == *target);
+        let Some(entry) = entry else { return wake };
+        let registration = result.as_ref().ok().map(|found| Registration::new(target.content, found));
+        let discovered = Discovered { generation: target.generation, result };
+        wake.is_clock = entry.cause.is_clock();
+        entry.is_in_flight = false;
         entry.cause = if discovered.result.is_ok() { Cause::Refresh } else { Cause::Probe };
         if entry.discovered.as_ref() != Some(&discovered) {
             wake.configs.insert(Arc::clone(name));
@@ -229,7 +239,9 @@ impl Index {
 
     fn forget_config(&mut self, name: &Name, is_replaced: bool, wake: &mut Wake) {
         let Some(entry) = self.configs.remove(name) else { return };
-        self.clocked.remove(&Job::Discovery(Arc::clone(name)));
+        let discovery = entry.config.discovery();
+        self.clocked.remove(&discovery);
+        wake.over.push(discovery);
         wake.gone.push(Gone { name: Arc::clone(name), uid: entry.config.uid, is_replaced });
         if !is_replaced {
             wake.configs.insert(Arc::clone(name));
@@ -311,6 +323,7 @@ impl Index {
         }
         self.relate(&class, &mut wake);
         wake.classes.insert(key.clone());
+        wake.edited_classes.insert(key.clone());
         let (class, cause) = (Arc::new(class), self.cause());
         match self.classes.get_mut(&key).filter(|entry| entry.class.uid == class.uid) {
             Some(entry) => {
@@ -525,6 +538,11 @@ impl Index {
     }
 }
 
+/// Whether somebody has changed a config in a way that ends the back-off of what failed before.
+fn is_edited(held: &Config, new: &Config) -> bool {
+    held.generation != new.generation || held.is_paused != new.is_paused || held.secret != new.secret
+}
+
 /// Whether the difference between two states of a config is one that its reconcile looks at. Labels and other
 /// annotations are not.
 fn is_worth_a_look(held: &Config, new: &Config) -> bool {
@@ -548,8 +566,12 @@ impl Wake {
     pub fn extend(&mut self, other: Self) {
         self.configs.extend(other.configs);
         self.classes.extend(other.classes);
+        self.edited_configs.extend(other.edited_configs);
+        self.edited_classes.extend(other.edited_classes);
+        self.is_clock &= other.is_clock;
         self.templates.extend(other.templates);
         self.gone.extend(other.gone);
+        self.over.extend(other.over);
         self.watches |= other.watches;
     }
 }

@@ -10,7 +10,7 @@ use kapstan_api::hooks::DiscoverVariablesResponse;
 use super::{
     Awaited, Index,
     config::{ConfigEntry, Discovered},
-    keys::{ClassKey, Job, Name},
+    keys::{ClassKey, Job, Name, Target},
     wake::Wake,
 };
 use crate::{
@@ -72,18 +72,16 @@ impl Index {
     /// What to call for a job that is due; `None` when there is nothing to ask any more.
     pub fn begin(&mut self, job: &Job) -> Option<Call> {
         match job {
-            Job::Discovery(name) => {
-                let entry = self.configs.get_mut(name)?;
-                // Also where a call had to wait for its turn, and by now cannot be made: none is under way.
-                entry.in_flight = None;
-                if !entry.config.can_be_called() {
+            Job::Discovery(target) => {
+                let entry = self.configs.get_mut(&target.name)?;
+                if entry.config.target() != *target {
                     return None;
                 }
-                let generation = entry.config.generation;
-                entry.in_flight = Some(generation);
-                Some(Call::Discovery {
+                // Also where a call had to wait for its turn, and by now cannot be made: none is under way.
+                entry.is_in_flight = entry.config.can_be_called();
+                entry.is_in_flight.then(|| Call::Discovery {
                     extension: Arc::clone(&entry.config.extension),
-                    generation,
+                    generation: target.generation,
                     cause: entry.cause,
                 })
             }
@@ -103,9 +101,7 @@ impl Index {
     #[must_use]
     pub fn needs_discovery(&self, name: &Name) -> bool {
         self.configs.get(name).is_some_and(|entry| {
-            entry.config.can_be_called()
-                && !entry.is_discovery_current()
-                && entry.in_flight != Some(entry.config.generation)
+            entry.config.can_be_called() && !entry.is_discovery_current() && !entry.is_in_flight
         })
     }
 
@@ -114,6 +110,7 @@ impl Index {
     pub fn answered(&mut self, key: QuestionKey, outcome: QuestionOutcome) -> Wake {
         let mut wake = Wake::default();
         let Some(entry) = self.questions.get_mut(&key) else { return wake };
+        wake.is_clock = entry.cause.is_clock();
         entry.cause = match outcome {
             QuestionOutcome::Answered(_) => Cause::Refresh,
             QuestionOutcome::Failed(_) | QuestionOutcome::Ignored => Cause::Probe,
@@ -186,7 +183,9 @@ impl Index {
     #[must_use]
     pub fn is_failing(&self, job: &Job) -> bool {
         match job {
-            Job::Discovery(name) => self.configs.get(name).is_some_and(|entry| entry.cause == Cause::Probe),
+            Job::Discovery(Target { name, .. }) => {
+                self.configs.get(name).is_some_and(|entry| entry.cause == Cause::Probe)
+            }
             Job::Question(key) => self.questions.get(key).is_some_and(|entry| entry.cause == Cause::Probe),
         }
     }

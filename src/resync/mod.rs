@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use pacer::Pacer;
 
-use crate::{controllers::Context, index::keys::Job};
+use crate::{controllers::Context, index::keys::Job, queue::Priority};
 
 /// How young an answer is left alone, as a share of the period: what was just asked while a cluster settles is not asked
 /// again at once. It also is how late, at most, a question comes the first time.
@@ -58,7 +58,7 @@ fn release(ctx: &Context, job: Job) {
         index.is_failing(&job)
     });
     if !is_failing {
-        ctx.shared.queues().jobs.add(job);
+        ctx.shared.queues().jobs.add_as(job, Priority::Clock);
     }
 }
 

@@ -65,6 +65,12 @@ pub enum Cause {
 }
 
 impl Cause {
+    /// Whether nothing changed but the time.
+    #[must_use]
+    pub const fn is_clock(self) -> bool {
+        matches!(self, Self::Refresh | Self::Probe)
+    }
+
     /// The value in metrics.
     #[must_use]
     pub const fn label(self) -> &'static str {

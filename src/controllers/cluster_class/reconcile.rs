@@ -25,7 +25,7 @@ use crate::{
         keys::ClassKey,
         waiting::Moment,
     },
-    queue::Outcome,
+    queue::{Outcome, Priority},
 };
 
 /// Makes the status of one `ClusterClass` what it should be.
@@ -116,7 +116,7 @@ fn has_waited_for_it(key: &ClassKey, ctx: &Context) -> bool {
     let now = ctx.clock.now();
     let over = ctx.shared.with(|index| index.lacks_since(key, now)) + GRACE;
     if now < over {
-        ctx.shared.queues().classes.add_after(key.clone(), over - now);
+        ctx.shared.queues().classes.add_after(key.clone(), over - now, Priority::Change);
     }
     now >= over
 }

@@ -1,7 +1,5 @@
 //! The shell: read what is known, decide, write.
 
-use std::sync::Arc;
-
 use jiff::Timestamp;
 use kapstan_api::{annotations::CA_ENTRY, conditions::types, extension_config::ExtensionConfig, text};
 use kube::Api;
@@ -18,11 +16,7 @@ use crate::{
         write::{Error, Write, Written},
     },
     error::chain,
-    index::{
-        config::Config,
-        keys::{Job, Name},
-        waiting::Moment,
-    },
+    index::{config::Config, keys::Name, waiting::Moment},
     queue::Outcome,
 };
 
@@ -62,9 +56,7 @@ async fn step(name: &Name, ctx: &Context) -> Result<bool, Error> {
         }
     }
     if state.needs_discovery && state.ca != Ca::Unknown {
-        let job = Job::Discovery(Arc::clone(name));
-        ctx.shared.queues().jobs.forget(&job); // a new generation does not wait for the back-off of the old one
-        ctx.shared.queues().jobs.add(job);
+        ctx.shared.queues().jobs.renew(state.config.discovery());
     }
     let pending = pending_since(&state, ctx);
     ctx.metrics.evaluated(KIND);

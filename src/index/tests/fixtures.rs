@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::super::{
     Awaited, Index,
     class::Class,
-    config::{Config, Discovered, Registration},
+    config::{Config, DiscoveryResult},
     gather::{Gathered, Known},
     keys::{ClassKey, GroupKind, Job, Name, SecretKey, TemplateKey},
     place::SecretState,
@@ -377,16 +377,17 @@ impl World {
         self.discovery_ends(name, Err(why.into()))
     }
 
-    fn discovery_ends(&mut self, name: &str, result: Result<Arc<[ExtensionHandler]>, Arc<str>>) -> Wake {
-        let Some(Call::Discovery { extension, generation, .. }) =
-            self.index.begin(&Job::Discovery(name.into()))
-        else {
-            panic!("{name} cannot be discovered");
-        };
-        let registration = result.as_ref().ok().map(|found| Registration::new(extension.digest(), found));
-        let discovered = Discovered { generation, result };
-        let wake = self.index.discovered(&name.into(), &extension.uid, discovered, registration);
+    fn discovery_ends(&mut self, name: &str, result: DiscoveryResult) -> Wake {
+        let job = self.discovery(name);
+        let Job::Discovery(target) = &job else { panic!("{job:?}") };
+        assert!(self.index.begin(&job).is_some(), "{name} cannot be discovered");
+        let wake = self.index.discovered(target, result);
         self.note(wake)
+    }
+
+    /// The Discovery of a config as it is now.
+    pub(crate) fn discovery(&self, name: &str) -> Job {
+        self.index.config(name).unwrap().config.discovery()
     }
 
     pub(crate) fn answer(&mut self, key: QuestionKey, outcome: QuestionOutcome) -> Wake {

@@ -11,11 +11,10 @@ use std::{
 use kapstan_api::{annotations::CONTRACT_LABEL_PREFIX, extension_config::ExtensionHandler};
 
 use super::super::{
-    config::{Discovered, Registration},
     gather::{Gathered, Known, TemplateFinding},
-    keys::{ClassKey, Job, SecretKey, TemplateKey},
+    keys::{ClassKey, Job, SecretKey, Target, TemplateKey},
     place::SecretState,
-    question::{Call, QuestionOutcome},
+    question::QuestionOutcome,
     template::Template,
     wake::Wake,
 };
@@ -147,6 +146,15 @@ impl ConfigModel {
 
     fn content(&self) -> String {
         format!("{} {} {:?}", self.uid, self.url, self.bundle)
+    }
+
+    /// Whether this is the config that was asked.
+    fn is_as_in(&self, extension: &Extension, generation: i64) -> bool {
+        let bundle = extension.client_config.ca_bundle.as_ref();
+        uid_text(self.uid) == *extension.uid
+            && extension.client_config.url.as_deref() == Some(self.url)
+            && bundle.map(|bundle| bundle.0.as_slice()) == self.bundle.map(str::as_bytes)
+            && self.generation == generation
     }
 
     fn object(&self, name: &str, version: u64) -> Object {
@@ -343,7 +351,7 @@ fn uid_text(uid: u64) -> String {
 struct Flight {
     name: &'static str,
     extension: Arc<Extension>,
-    generation: i64,
+    target: Target,
 }
 
 struct History {
@@ -483,13 +491,14 @@ impl History {
     fn begin_discovery(&mut self) -> String {
         let name = self.dice.pick(&CONFIGS);
         let can_be_called = self.model.configs.get(name).is_some_and(ConfigModel::can_be_called);
-        match self.world.index.begin(&Job::Discovery(name.into())) {
-            Some(Call::Discovery { extension, generation, .. }) => {
-                assert!(can_be_called, "seed {}: {name}", self.seed);
-                self.flights.retain(|flight| flight.name != name);
-                self.flights.push(Flight { name, extension, generation });
-            }
-            _ => assert!(!can_be_called, "seed {}: {name}", self.seed),
+        let Some(entry) = self.world.index.config(name) else { return format!("{name} is not there") };
+        let (extension, target) = (Arc::clone(&entry.config.extension), entry.config.target());
+        let begun = self.world.index.begin(&Job::Discovery(target.clone()));
+        assert_eq!(begun.is_some(), can_be_called, "seed {}: {name}", self.seed);
+        if begun.is_some() {
+            // The same once more is one call; that to what the config was before goes on beside it.
+            self.flights.retain(|flight| flight.target != target);
+            self.flights.push(Flight { name, extension, target });
         }
         format!("discovery of {name} begins")
     }
@@ -499,25 +508,20 @@ impl History {
             return self.begin_discovery();
         }
         let at = self.dice.roll(self.flights.len());
-        let Flight { name, extension, generation } = self.flights.swap_remove(at);
+        let Flight { name, extension, target } = self.flights.swap_remove(at);
         let is_good = self.dice.roll(6) > 0;
         let handlers = self.handlers_of(name);
         let result: Result<Arc<[ExtensionHandler]>, Arc<str>> =
             if is_good { Ok(handlers.clone().into()) } else { Err("down".into()) };
-        let registration = is_good.then(|| Registration::new(extension.digest(), &handlers));
-        let discovered = Discovered { generation, result };
-        let wake = self.world.index.discovered(&name.into(), &extension.uid, discovered, registration);
+        let wake = self.world.index.discovered(&target, result);
         let wake = self.world.note(wake);
         self.check_config_wake(name, &wake, "discovered");
         if let Some(config) =
-            self.model.configs.get_mut(name).filter(|config| uid_text(config.uid) == *extension.uid)
+            self.model.configs.get_mut(name).filter(|config| config.is_as_in(&extension, target.generation))
         {
-            config.discovered = Some((generation, is_good));
+            config.discovered = Some((target.generation, is_good));
             if is_good {
-                let bundle = extension.client_config.ca_bundle.as_ref();
-                let bundle = bundle.map(|bundle| String::from_utf8(bundle.0.clone()).unwrap());
-                let url = extension.client_config.url.as_ref().unwrap();
-                let content = format!("{} {url} {:?}", config.uid, bundle.as_deref());
+                let content = config.content();
                 let hooks =
                     handlers.iter().map(|handler| (handler.name.clone(), handler.request_hook.hook.clone()));
                 config.registration = Some((content, hooks.collect()));
@@ -993,11 +997,11 @@ impl History {
     }
 
     fn begin_discovery_of(&mut self, name: &'static str) -> Option<()> {
-        let call = self.world.index.begin(&Job::Discovery(name.into()))?;
-        if let Call::Discovery { extension, generation, .. } = call {
-            self.flights.push(Flight { name, extension, generation });
-            self.end_discovery();
-        }
+        let config = &self.world.index.config(name)?.config;
+        let (extension, target) = (Arc::clone(&config.extension), config.target());
+        self.world.index.begin(&Job::Discovery(target.clone()))?;
+        self.flights.push(Flight { name, extension, target });
+        self.end_discovery();
         Some(())
     }
 }

@@ -86,15 +86,55 @@ fn a_config_recreated_at_equal_generation_is_another_one() {
 #[test]
 fn what_a_recreated_config_found_before_is_not_taken_over() {
     let mut world = discovered();
-    let call = world.index.begin(&Job::Discovery("ext-a".into())).unwrap();
-    let super::super::question::Call::Discovery { extension, .. } = call else { panic!("not a Discovery") };
-    let _ = world.config(config("ext-a").recreated());
-    let late = super::super::config::Discovered { generation: 1, result: Err("late".into()) };
-    assert_eq!(
-        world.index.discovered(&"ext-a".into(), &extension.uid, late, None),
-        super::super::Wake::default()
-    );
+    let job = world.discovery("ext-a");
+    let Job::Discovery(target) = &job else { panic!("{job:?}") };
+    assert!(world.index.begin(&job).is_some());
+    let wake = world.config(config("ext-a").recreated());
+    assert_eq!(wake.over, std::slice::from_ref(&job));
+    assert_eq!(world.index.discovered(target, Err("late".into())), super::super::Wake::default());
+    assert!(world.index.begin(&job).is_none());
     assert!(world.index.needs_discovery(&"ext-a".into()));
+}
+
+#[test]
+fn an_edited_config_does_not_wait_for_the_call_to_what_it_was() {
+    let mut world = discovered();
+    let old = world.discovery("ext-a");
+    assert!(world.index.begin(&old).is_some(), "it is under way");
+    let wake = world.config(config("ext-a").at_url("https://new.test").at_generation(2));
+    assert_eq!(wake.over, std::slice::from_ref(&old));
+    assert!(world.index.needs_discovery(&"ext-a".into()));
+    let new = world.discovery("ext-a");
+    assert_ne!(new, old);
+    assert!(world.index.begin(&new).is_some());
+    let (Job::Discovery(old), Job::Discovery(new)) = (&old, &new) else { panic!("{old:?} {new:?}") };
+    assert_eq!(world.index.discovered(old, Err("late".into())), super::super::Wake::default());
+    assert!(!world.index.needs_discovery(&"ext-a".into()), "the late end of the old one ends nothing else");
+    assert_eq!(configs(&world.index.discovered(new, Ok([].into()))), ["ext-a"]);
+}
+
+#[test]
+fn only_what_somebody_changed_counts_as_edited() {
+    let mut world = discovered();
+    let asking = || class("ns/one").asking("dv.ext-a");
+    let wake = world.class(asking());
+    assert_eq!(wake.edited_classes, wake.classes);
+    assert!(!wake.is_clock);
+    let mut world = world.at_rest();
+    let status = serde_json::json!({ "observedGeneration": 1 });
+    let wake = world.class(asking().at_version(2).with_status(status));
+    assert_eq!((wake.classes.len(), wake.edited_classes.len()), (1, 0), "a status is nobody's wish");
+    let question = world.question("ns/one");
+    let wake = world.answer(question, answered("news"));
+    assert_eq!((wake.classes.len(), wake.edited_classes.len(), wake.is_clock), (1, 0, true));
+    let wake = world.config(config("ext-a").at_version(2).paused());
+    assert_eq!((wake.configs.len(), wake.edited_configs.len()), (1, 1));
+    let wake = world.config(config("ext-a").at_version(3).at_generation(2));
+    assert_eq!((wake.configs.len(), wake.edited_configs.len()), (1, 1));
+    let wake = world.discover("ext-a", &asked(&["dv.ext-a"]));
+    assert_eq!((wake.configs.len(), wake.edited_configs.len(), wake.is_clock), (1, 0, false));
+    let wake = world.discover("ext-a", &asked(&["new.ext-a"]));
+    assert_eq!((wake.configs.len(), wake.classes.len(), wake.is_clock), (1, 1, true));
 }
 
 #[test]
@@ -486,7 +526,7 @@ fn a_paused_config_keeps_its_handlers_from_its_status() {
 fn a_discovery_that_never_got_its_turn_is_asked_for_when_the_config_is_unpaused() {
     let mut world = World::default();
     let _ = world.config(config("ext-a"));
-    let job = Job::Discovery("ext-a".into());
+    let job = world.discovery("ext-a");
     assert!(world.index.begin(&job).is_some(), "it waits for its turn");
     let _ = world.config(config("ext-a").paused());
     assert!(world.index.begin(&job).is_none(), "and is not made any more");
@@ -501,7 +541,7 @@ fn a_failed_discovery_is_tried_again_when_the_config_is_unpaused() {
     let _ = world.fail_discovery("ext-a", "down");
     assert!(!world.index.needs_discovery(&"ext-a".into()), "the back-off has it");
     let _ = world.config(config("ext-a").paused());
-    let job = Job::Discovery("ext-a".into());
+    let job = world.discovery("ext-a");
     assert!(world.index.begin(&job).is_none(), "and loses it, since a paused config is not called");
     let wake = world.config(config("ext-a"));
     assert_eq!(configs(&wake), ["ext-a"]);

@@ -136,12 +136,12 @@ fn a_list_is_taken_as_it_is_also_when_the_server_was_set_back() {
 #[test]
 fn a_deleted_config_takes_its_registration_and_its_questions_along() {
     let mut world = at_rest();
-    let question = world.question("ns/one");
+    let (question, discovery) = (world.question("ns/one"), world.discovery("ext-a"));
     assert_eq!(classes(&world.delete_config("ext-a")), ["ns/one"]);
     world.settle();
     assert!(world.result("ns/one")[0].contains("there is no ExtensionConfig ext-a"));
     assert_eq!(world.call(question), None);
-    assert!(world.index.begin(&super::super::keys::Job::Discovery("ext-a".into())).is_none());
+    assert!(world.index.begin(&discovery).is_none());
     assert_eq!(world.answer(question, answered("late")), Wake::default());
     assert_eq!(world.index.clocked_len(), 2, "what is left is of ext-b");
     let _ = world.config(config("ext-a").recreated().selecting("env", "prod"));
