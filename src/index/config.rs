@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use k8s_openapi::{ByteString, apimachinery::pkg::apis::meta::v1::LabelSelector};
 use kapstan_api::{
     annotations, ca, conditions,
     extension_config::{ExtensionConfig, ExtensionHandler, GroupVersionHookRef},
@@ -11,6 +11,7 @@ use kapstan_api::{
 use kube::core::{Selector, SelectorExt as _};
 
 use super::{
+    duel::Duel,
     keys::{Job, Name, SecretKey, Target},
     waiting::Waiting,
 };
@@ -142,9 +143,13 @@ impl Config {
     /// Whether a Discovery can be sent: a config that takes its CA from a Secret waits until it has one.
     #[must_use]
     pub fn can_be_called(&self) -> bool {
-        let has_bundle =
-            self.object.spec.client_config.ca_bundle.as_ref().is_some_and(|bundle| !bundle.0.is_empty());
-        !self.is_deleting() && !self.is_paused && (self.secret.is_none() || has_bundle)
+        !self.is_deleting() && !self.is_paused && (self.secret.is_none() || self.bundle().is_some())
+    }
+
+    /// The CA bundle that is in place.
+    #[must_use]
+    pub fn bundle(&self) -> Option<&ByteString> {
+        self.object.spec.client_config.ca_bundle.as_ref().filter(|bundle| !bundle.0.is_empty())
     }
 }
 
@@ -220,6 +225,8 @@ pub struct ConfigEntry {
     pub(super) is_in_flight: bool,
     /// Why the next Discovery is made.
     pub(super) cause: Cause,
+    /// How often its bundle was taken from its Secret against another value.
+    pub duel: Option<Duel>,
     /// Since when it waits for its Discovery, or for what that needs.
     pub(super) waiting: Waiting,
     /// What classes were last told.
@@ -235,6 +242,7 @@ impl ConfigEntry {
             discovered: None,
             is_in_flight: false,
             cause,
+            duel: None,
             waiting: Waiting::default(),
             told: None,
         }

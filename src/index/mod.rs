@@ -12,6 +12,7 @@
 pub mod class;
 pub mod config;
 pub mod driver;
+pub mod duel;
 pub mod keys;
 pub mod question;
 pub mod relation;
@@ -33,6 +34,7 @@ use std::{
     sync::Arc,
 };
 
+use k8s_openapi::ByteString;
 use kapstan_api::{cluster_class::HandlerRole, handler_name};
 use tokio::time::Instant;
 
@@ -40,6 +42,7 @@ use self::{
     class::{Class, ClassEntry, Evaluated},
     clocked::Clocked,
     config::{Config, ConfigEntry, Discovered, DiscoveryResult, Registration, View},
+    duel::Duel,
     keys::{ClassKey, GroupKind, Job, Name, SecretKey, Target, TemplateKey},
     place::SecretState,
     question::QuestionEntry,
@@ -208,6 +211,14 @@ impl Index {
     #[must_use]
     pub fn config(&self, name: &str) -> Option<&ConfigEntry> {
         self.configs.get(name)
+    }
+
+    /// The bundle of a config's Secret was written over the value that `before` had.
+    pub fn injected(&mut self, before: &Config, bundle: &ByteString, now: Instant) {
+        let entry = self.configs.get_mut(&before.name).filter(|entry| entry.config.uid == before.uid);
+        if let Some(entry) = entry {
+            Duel::note(&mut entry.duel, bundle, before.bundle(), now);
+        }
     }
 
     /// The waiting of a config, if this is still the object.

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use k8s_openapi::ByteString;
-use kapstan_api::ca::Missing;
+use kapstan_api::{annotations::CA_ENTRY, ca::Missing};
 
 use crate::index::{
     Index,
-    config::{Config, Discovered},
+    config::{Config, ConfigEntry, Discovered},
+    duel::ROUNDS,
     keys::SecretKey,
     place::SecretState,
 };
@@ -50,7 +51,7 @@ impl State {
         }
         let secret = entry.config.secret.as_ref();
         let ca = secret.map_or(Ca::Settled, |secret| match secret {
-            Ok(key) => ca(&entry.config, key, index.secret(key)),
+            Ok(key) => ca(entry, key, index.secret(key)),
             Err(malformed) => Ca::Missing(malformed.to_string().into()),
         });
         Some(Self {
@@ -80,11 +81,12 @@ impl State {
     /// Whether a bundle is in the spec.
     #[must_use]
     pub fn has_bundle(&self) -> bool {
-        bundle(&self.config).is_some()
+        self.config.bundle().is_some()
     }
 }
 
-fn ca(config: &Config, key: &SecretKey, secret: SecretState) -> Ca {
+fn ca(entry: &ConfigEntry, key: &SecretKey, secret: SecretState) -> Ca {
+    let in_place = entry.config.bundle();
     match secret {
         SecretState::Starting => Ca::Unknown,
         SecretState::Unavailable(why) => Ca::Missing(format!("Secret {key} cannot be read: {why}").into()),
@@ -94,11 +96,20 @@ fn ca(config: &Config, key: &SecretKey, secret: SecretState) -> Ca {
         SecretState::Present(None) => {
             Ca::Missing(Missing::EntryMissing { secret: key.clone() }.to_string().into())
         }
-        SecretState::Present(Some(found)) if bundle(config) == Some(&found) => Ca::Settled,
+        SecretState::Present(Some(found)) if in_place == Some(&found) => Ca::Settled,
+        SecretState::Present(Some(found))
+            if entry.duel.as_ref().is_some_and(|duel| duel.is_lost(&found, in_place)) =>
+        {
+            Ca::Missing(put_back(key, in_place).into())
+        }
         SecretState::Present(Some(found)) => Ca::Inject(found),
     }
 }
 
-fn bundle(config: &Config) -> Option<&ByteString> {
-    config.object.spec.client_config.ca_bundle.as_ref().filter(|bundle| !bundle.0.is_empty())
+fn put_back(key: &SecretKey, in_place: Option<&ByteString>) -> String {
+    let what = if in_place.is_some() { "put another value back" } else { "removed the caBundle" };
+    format!(
+        "{CA_ENTRY} of Secret {key} was taken {ROUNDS} times and somebody else {what} each time, so it is not taken \
+         again before the Secret or the caBundle is another one"
+    )
 }

@@ -44,7 +44,10 @@ async fn step(name: &Name, ctx: &Context) -> Result<bool, Error> {
         match write(ctx, &state.config, "caBundle", body).await {
             Ok(false) => return Ok(false),
             Ok(true) => {
-                let injected = ctx.shared.with(|index| State::read(index, name));
+                let injected = ctx.shared.with(|index| {
+                    index.injected(&state.config, bundle, ctx.clock.now());
+                    State::read(index, name)
+                });
                 let Some(injected) = injected else { return Ok(true) };
                 state = injected;
             }
@@ -143,6 +146,57 @@ mod tests {
     };
 
     const PATH: &str = "/apis/runtime.cluster.x-k8s.io/v1beta2/extensionconfigs/ext-a";
+
+    fn bundles_written(bench: &Bench) -> usize {
+        let patches = bench.server.patches.lock();
+        patches.iter().filter(|(_, patch)| !patch["spec"]["clientConfig"]["caBundle"].is_null()).count()
+    }
+
+    /// The bundle of the Secret.
+    fn set_secret(bench: &Bench, bundle: &str) {
+        let present = SecretState::Present(Some(ByteString(bundle.into())));
+        let secret = SecretKey::parse("ns/ca").unwrap();
+        bench.context.shared.change(|index| index.apply_secret(&secret, present));
+    }
+
+    /// Somebody puts the bundle back with which the extension can be reached, whenever it is another.
+    async fn put_back(bench: &Bench, times: usize) {
+        for _ in 0..times {
+            let version =
+                bench.server.object(PATH)["metadata"]["resourceVersion"].as_str().unwrap().to_owned();
+            let version: u64 = version.parse().unwrap();
+            let generation = i64::try_from(version).unwrap();
+            let config =
+                config("ext-a").with_ca_from("ns/ca").at_version(version + 1).at_generation(generation);
+            bench.create_config(config);
+            pass(Duration::from_secs(20)).await;
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_bundle_that_somebody_else_keeps_putting_back_is_left_and_told() {
+        let bench = Bench::new(Options::default());
+        bench.run();
+        bench.extension.behave(offering(&["dv"], "region"));
+        bench.create_config(config("ext-a").with_ca_from("ns/ca"));
+        set_secret(&bench, "not the one that signed");
+        pass(Duration::from_secs(20)).await;
+        assert_eq!(bundles_written(&bench), 1);
+        put_back(&bench, 10).await;
+        assert_eq!(bundles_written(&bench), 3);
+        let discovered = &bench.server.object(PATH)["status"]["conditions"][0];
+        assert_eq!(discovered["status"], "True", "with the value in place");
+        let message = discovered["message"].as_str().unwrap();
+        assert!(
+            message.starts_with(
+                "ca.crt of Secret ns/ca was taken 3 times and somebody else put another value back"
+            ) && message.ends_with("; the CA bundle that is in place stays in use"),
+            "{message}"
+        );
+        set_secret(&bench, "another one");
+        pass(Duration::from_secs(20)).await;
+        assert_eq!(bundles_written(&bench), 4, "a new Secret is a new matter");
+    }
 
     #[tokio::test(start_paused = true)]
     async fn a_bundle_that_the_api_server_refuses_is_told_and_the_one_in_place_stays_in_use() {
