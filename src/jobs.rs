@@ -89,7 +89,7 @@ async fn discover(ctx: &Context, extension: &Arc<Extension>, generation: i64, ca
     let result = judge(extension, called);
     let outcome = if result.is_ok() { Outcome::Done } else { Outcome::Failed };
     if let Err(why) = &result {
-        tracing::info!(extension = %extension.name, error = %why, "discovery failed");
+        tracing::warn!(extension = %extension.name, error = %why, "discovery failed");
     }
     ctx.shared.change(|index| index.discovered(&target(extension, generation), result));
     outcome
@@ -118,7 +118,7 @@ async fn ask(ctx: &Context, question: &Question, cause: Cause) -> Outcome {
     }
     let next = if called.is_ok() { Outcome::Done } else { Outcome::Failed };
     if let Err(error) = &called {
-        tracing::info!(handler = %question.handler, error = %error.describe(), "question failed");
+        tracing::warn!(handler = %question.handler, error = %error.describe(), "discovery of variables failed");
     }
     let response = called.as_ref().ok().map(|answer| Arc::clone(&answer.response));
     let answered = called.map(|answer| QuestionOutcome::Answered(answer.digest));

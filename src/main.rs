@@ -9,7 +9,7 @@ fn main() -> ExitCode {
     // One crypto provider for the whole process, before anything can ask for one.
     let _ = rustls::crypto::ring::default_provider().install_default();
     match Cli::parse().run() {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             #[expect(clippy::print_stderr, reason = "the one line that a user sees when it does not start")]
             {

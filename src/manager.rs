@@ -131,6 +131,7 @@ async fn run_classes(context: &Context, fixed: &Fixed, workers: usize, stop: &Ca
     if stop.run_until_cancelled(known).await.is_none() {
         return;
     }
+    tracing::info!("everything is listed, reconciling");
     let queues = context.shared.queues();
     let classes = controller(context, cluster_class::KIND, queues.classes.clone(), workers);
     let templates = controller(context, template_owners::KIND, queues.templates.clone(), workers);

@@ -9,10 +9,8 @@ use kube::{
     Client, Config,
     config::{KubeConfigOptions, Kubeconfig, KubeconfigError},
 };
-use tokio::signal::unix::{SignalKind, signal};
-use tokio_util::sync::CancellationToken;
 
-use super::diagnostics;
+use super::{diagnostics, duration, signals};
 use crate::{
     clock::Clock,
     leader,
@@ -29,9 +27,19 @@ use crate::{
 /// How long the API server may take to answer while the manager starts.
 const PREFLIGHT: Duration = Duration::from_secs(10);
 
+const AFTER_HELP: &str = "\
+Examples:
+  kapstan manager
+  kapstan manager --kubeconfig management.kubeconfig --sync-period 1h --logging-format json
+  curl localhost:9440/readyz     whether it is ready, and if not, for want of what
+  curl localhost:8080/metrics
+
+It runs until Ctrl-C or SIGTERM and then ends with 0. It ends with 1 when it cannot start, with the reason.";
+
 /// Run the controllers of ExtensionConfig and ClusterClass against a cluster.
 #[derive(Debug, clap::Args)]
 #[group(skip)]
+#[command(after_help = AFTER_HELP)]
 pub(super) struct Args {
     /// Path of the kubeconfig file. Unset means KUBECONFIG, then ~/.kube/config, then the Pod's service account.
     #[arg(long)]
@@ -114,11 +122,6 @@ impl ExtensionArgs {
     }
 }
 
-fn duration(text: &str) -> Result<Duration, String> {
-    let span: jiff::SignedDuration = text.parse().map_err(|error: jiff::Error| error.to_string())?;
-    Duration::try_from(span).map_err(|_| "must not be negative".to_owned())
-}
-
 /// How often something is done. Below a second it would be done all the time.
 fn period(text: &str) -> Result<Duration, String> {
     let period = duration(text)?;
@@ -168,7 +171,7 @@ async fn start(args: Args) -> anyhow::Result<()> {
     let metrics = Metrics::new();
     let dialer = dialer(&clock)?;
     let manager = Manager::new(options, client, Arc::new(dialer), clock, metrics.clone());
-    let stop = stop_on_signal()?;
+    let stop = signals::stop()?;
     tracing::info!(version = env!("CARGO_PKG_VERSION"), "manager started");
     let served = endpoints.serve(manager.health(), metrics, stop.clone());
     let (served, ()) = tokio::join!(served, manager.run(stop.clone()));
@@ -250,17 +253,4 @@ async fn refuse_beside_upstream(client: Client, clock: &Clock) -> anyhow::Result
         );
     }
     Ok(())
-}
-
-fn stop_on_signal() -> anyhow::Result<CancellationToken> {
-    let stop = CancellationToken::new();
-    for kind in [SignalKind::interrupt(), SignalKind::terminate()] {
-        let mut signal = signal(kind).context("failed to wait for signals")?;
-        let stop = stop.clone();
-        tokio::spawn(async move {
-            signal.recv().await;
-            stop.cancel();
-        });
-    }
-    Ok(stop)
 }

@@ -96,7 +96,7 @@ impl Write<'_> {
     /// [`Error`] when it was refused for another reason than a conflict, or did not get through.
     pub async fn send<K>(self, api: &Api<K>, metrics: &Metrics) -> Result<Written<K>, Error>
     where
-        K: Clone + DeserializeOwned + Debug,
+        K: kube::Resource + Clone + DeserializeOwned + Debug,
     {
         let Self { kind, name, uid, resource_version, what, is_status, mut body } = self;
         body["metadata"]["uid"] = json!(uid);
@@ -111,6 +111,8 @@ impl Write<'_> {
         match sent {
             Ok(object) => {
                 metrics.written(kind, "ok");
+                let namespace = api.namespace();
+                tracing::info!(kind, namespace, name, what, "written");
                 Ok(Written::Done(object))
             }
             Err(error) if has_code(&error, 404) => {
