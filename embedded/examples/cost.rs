@@ -1,11 +1,12 @@
 //! What a write costs, and how much memory an object takes, at 10^2 to 10^4 objects.
 //!
-//! `cargo run -p kapstan-embedded --example cost -- [NUMBER]... [CRD.yaml OBJECT.yaml]`, with a CRD and an
-//! object of it; without, a small CRD of its own. Memory that is given back stays with the process, so for
-//! memory measure one number at a time. Each object is created and its status written once, as a controller
-//! would, while a watch reads everything.
+//! `cargo run --release -p kapstan-embedded --example cost -- [CRD.yaml OBJECTS.yaml [NUMBER]...]`, with a CRD
+//! and custom resources of it, which are written in turn under new names; without, a small CRD of its own.
+//! Each object is created and its status written once, as a controller would, while a watch reads everything.
+//! Memory that is given back stays with the process, so each number is measured in a process of its own.
 #![expect(clippy::print_stdout, reason = "it prints a table")]
 
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
@@ -18,37 +19,45 @@ use serde_json::{Value, json};
 
 const CRD: &str = include_str!("widgets.yaml");
 const OBJECT: &str = "{apiVersion: shop.example.com/v1, kind: Widget, metadata: {name: w}, spec: {size: 3}}";
+const SIZES: [u32; 3] = [100, 1_000, 10_000];
+/// Set for a process that measures one number.
+const CHILD: &str = "COST_OF";
 
 #[tokio::main]
 async fn main() -> Result<()> {
-    let read =
-        |path: &String| std::fs::read_to_string(path).with_context(|| format!("failed to read {path}"));
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let (sizes, files): (Vec<_>, Vec<_>) = args.into_iter().partition(|arg| arg.parse::<u32>().is_ok());
-    let mut sizes: Vec<u32> = sizes.iter().filter_map(|size| size.parse().ok()).collect();
-    if sizes.is_empty() {
-        sizes = vec![100, 1_000, 10_000];
-    }
-    let (crd, object) = match &files[..] {
+    let (files, sizes) = args.split_at(args.len().min(2));
+    let (crd, objects) = match files {
         [] => (CRD.to_owned(), OBJECT.to_owned()),
-        [crd, object] => (read(crd)?, read(object)?),
-        _ => anyhow::bail!("usage: cost [NUMBER]... [CRD.yaml OBJECT.yaml]"),
+        [crd, objects] => (read(crd)?, read(objects)?),
+        _ => anyhow::bail!("usage: cost [CRD.yaml OBJECTS.yaml [NUMBER]...]"),
     };
-    let object: Value = serde_saphyr::from_str(&object)?;
+    if let Ok(size) = std::env::var(CHILD) {
+        let objects: Vec<Value> = serde_saphyr::from_multiple(&objects)?;
+        return measure(&crd, &objects, size.parse()?).await;
+    }
+    let sizes: Vec<u32> = sizes.iter().map(|size| size.parse()).collect::<Result<_, _>>()?;
     println!(
         "| objects | create | status write | list of all | bytes of an object | resident memory of an object |"
     );
     println!("|---|---|---|---|---|---|");
-    for size in sizes {
-        measure(&crd, &object, size).await?;
+    for size in if sizes.is_empty() { &SIZES[..] } else { &sizes } {
+        let mut child = Command::new(std::env::current_exe()?);
+        let status = child.args(files).env(CHILD, size.to_string()).status()?;
+        anyhow::ensure!(status.success(), "{size} objects could not be measured");
     }
     Ok(())
 }
 
-async fn measure(crd: &str, object: &Value, size: u32) -> Result<()> {
+fn read(path: &str) -> Result<String> {
+    std::fs::read_to_string(path).with_context(|| format!("failed to read {path}"))
+}
+
+async fn measure(crd: &str, templates: &[Value], size: u32) -> Result<()> {
     let server = Server::builder().audit(AuditLevel::Off, 1).start();
     server.load(crd)?;
-    let text = |name: &str| object[name].as_str().unwrap_or_default();
+    let first = templates.first().context("there is an object")?;
+    let text = |name: &str| first[name].as_str().unwrap_or_default();
     let (group, version) = text("apiVersion").split_once('/').context("a custom resource has a group")?;
     let kind = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, text("kind")));
     let objects = Api::<DynamicObject>::namespaced_with(server.client(), "default", &kind);
@@ -56,11 +65,12 @@ async fn measure(crd: &str, object: &Value, size: u32) -> Result<()> {
     let watching = tokio::spawn(watch.take(2 * size as usize).count());
 
     let (bytes, memory) = (server.size(), resident()?);
-    let mut one: DynamicObject = serde_json::from_value(object.clone())?;
     let started = Instant::now();
-    for number in 0..size {
-        one.metadata.name = Some(format!("object-{number}"));
-        objects.create(&PostParams::default(), &one).await?;
+    for (number, template) in (0..size).zip(templates.iter().cycle()) {
+        let mut object: DynamicObject = serde_json::from_value(template.clone())?;
+        object.metadata.name = Some(format!("object-{number}"));
+        object.metadata.namespace = None;
+        objects.create(&PostParams::default(), &object).await?;
     }
     let created = started.elapsed() / size;
     let started = Instant::now();

@@ -1,4 +1,4 @@
-//! An in-memory Kubernetes API server in process.
+#![doc = include_str!("../README.md")]
 
 pub mod apply;
 mod audit;
