@@ -62,6 +62,7 @@ struct Work {
     queue_depth: IntGaugeVec,
     index_entries: IntGaugeVec,
     writes: IntCounterVec,
+    unreadable: IntGaugeVec,
     pending: IntCounterVec,
 }
 
@@ -243,6 +244,16 @@ impl Metrics {
     /// A write to an object of `kind` was sent and ended with `result`.
     pub fn written(&self, kind: &'static str, result: &'static str) {
         self.0.work.writes.with_label_values(&[kind, result]).inc();
+    }
+
+    /// So many objects of `kind` cannot be decoded. Without any, the series is not shown.
+    pub fn unreadable(&self, kind: &str, count: usize) {
+        if count > 0 {
+            self.0.work.unreadable.with_label_values(&[kind]).set(gauge(count));
+        } else {
+            // It was not there where there was none before.
+            let _ = self.0.work.unreadable.remove_label_values(&[kind]);
+        }
     }
 
     /// An object of `kind` has waited so long that its condition says so.
@@ -468,6 +479,11 @@ impl Work {
                 "kapstan_writes_total",
                 "Writes to the API server by result.",
                 &["kind", "result"],
+            )?,
+            unreadable: new.gauge(
+                "kapstan_unreadable_objects",
+                "Objects that cannot be decoded and are left out.",
+                &["kind"],
             )?,
             pending: new.counter(
                 "kapstan_pending_total",

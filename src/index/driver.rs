@@ -3,7 +3,12 @@
 //! A watch lists once when it starts. A watch that breaks off is taken up where it was; only when the API server
 //! no longer knows that place (410) is there another list, and until it is whole the old contents stay in force.
 
-use std::{fmt::Debug, ops::ControlFlow, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Debug,
+    ops::ControlFlow,
+    sync::Arc,
+};
 
 use futures::{Stream, StreamExt as _};
 use kube::runtime::{
@@ -12,7 +17,7 @@ use kube::runtime::{
 };
 
 use super::{Index, shared::Shared, wake::Wake};
-use crate::health::Sync;
+use crate::{health::Sync, metrics::Metrics};
 
 /// How the objects of one watch go into the index.
 pub trait Feed {
@@ -25,6 +30,10 @@ pub trait Feed {
     fn delete(&self, index: &mut Index, object: Self::Object) -> Wake;
     /// These are all objects that there are.
     fn reset(&self, index: &mut Index, objects: Vec<Self::Object>) -> Wake;
+    /// What an object is called and why it cannot be decoded; `None` when it could be.
+    fn unreadable(&self, _object: &Self::Object) -> (String, Option<Arc<str>>) {
+        (String::new(), None)
+    }
     /// The watch failed, and will be tried again unless this says otherwise.
     fn failed(&self, _shared: &Shared, _error: &watcher::Error) -> ControlFlow<()> {
         ControlFlow::Continue(())
@@ -43,17 +52,25 @@ pub async fn drive<F>(
 {
     let mut stream = Box::pin(stream.default_backoff());
     let mut listed = Vec::new();
+    let mut unread = Unread { watch: sync.name(), metrics: shared.metrics(), known: BTreeMap::new() };
     while let Some(event) = stream.next().await {
         match event {
             Ok(Event::Init) => listed.clear(),
             Ok(Event::InitApply(object)) => listed.push(object),
             Ok(Event::InitDone) => {
+                unread.list(listed.iter().map(|object| feed.unreadable(object)).collect());
                 let objects = std::mem::take(&mut listed);
                 shared.change(|index| feed.reset(index, objects));
                 sync.synced();
             }
-            Ok(Event::Apply(object)) => shared.change(|index| feed.apply(index, object)),
-            Ok(Event::Delete(object)) => shared.change(|index| feed.delete(index, object)),
+            Ok(Event::Apply(object)) => {
+                unread.note(feed.unreadable(&object));
+                shared.change(|index| feed.apply(index, object));
+            }
+            Ok(Event::Delete(object)) => {
+                unread.note((feed.unreadable(&object).0, None));
+                shared.change(|index| feed.delete(index, object));
+            }
             Err(error) => {
                 let reason: Arc<str> = crate::error::chain(&error).into();
                 tracing::warn!(watch = sync.name(), error = %reason, "watch failed");
@@ -63,5 +80,40 @@ pub async fn drive<F>(
                 }
             }
         }
+    }
+}
+
+/// The objects of one watch that cannot be decoded. Each is reported once, and counted for as long as it is so.
+struct Unread<'a> {
+    watch: &'a str,
+    metrics: &'a Metrics,
+    known: BTreeMap<String, Arc<str>>,
+}
+
+impl Unread<'_> {
+    /// These are all objects that there are.
+    fn list(&mut self, objects: Vec<(String, Option<Arc<str>>)>) {
+        let listed: BTreeSet<&String> = objects.iter().map(|(name, _)| name).collect();
+        self.known.retain(|name, _| listed.contains(name));
+        objects.into_iter().for_each(|object| self.note(object));
+        self.count();
+    }
+
+    fn note(&mut self, (name, why): (String, Option<Arc<str>>)) {
+        let Some(why) = why else {
+            if self.known.remove(&name).is_some() {
+                self.count();
+            }
+            return;
+        };
+        if self.known.get(&name) != Some(&why) {
+            tracing::error!(watch = self.watch, object = %name, error = %why, "object cannot be read and is left out");
+            self.known.insert(name, why);
+            self.count();
+        }
+    }
+
+    fn count(&self) {
+        self.metrics.unreadable(self.watch, self.known.len());
     }
 }

@@ -14,6 +14,7 @@ pub mod config;
 pub mod driver;
 pub mod duel;
 pub mod keys;
+pub mod lenient;
 pub mod question;
 pub mod relation;
 pub mod shared;

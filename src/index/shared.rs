@@ -84,6 +84,12 @@ impl Shared {
         &self.queues
     }
 
+    /// What is counted.
+    #[must_use]
+    pub fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
     /// Reads the index, or changes it in a way that concerns nobody else. Must not block.
     pub fn with<T>(&self, read: impl FnOnce(&mut Index) -> T) -> T {
         let mut index = self.index.lock();

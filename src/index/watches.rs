@@ -29,6 +29,7 @@ use super::{
     config::Config,
     driver::{Feed, drive},
     keys::{ClassKey, GroupKind, Name, SecretKey, TemplateKey},
+    lenient::Lenient,
     place::SecretState,
     shared::Shared,
     template::Template,
@@ -70,8 +71,8 @@ impl Fixed {
 /// Runs all watches; does not end.
 pub async fn run(client: Client, shared: Shared, fixed: Fixed) {
     let config = watcher::Config::default;
-    let configs = watcher(Api::<ExtensionConfig>::all(client.clone()), config());
-    let classes = watcher(Api::<ClusterClass>::all(client.clone()), config());
+    let configs = watcher(Api::<Lenient<ExtensionConfig>>::all(client.clone()), config());
+    let classes = watcher(Api::<Lenient<ClusterClass>>::all(client.clone()), config());
     let namespaces = watcher(Api::<PartialObjectMeta<Namespace>>::all(client.clone()), config());
     let crds = watcher(Api::<PartialObjectMeta<CustomResourceDefinition>>::all(client.clone()), config());
     tokio::join!(
@@ -213,36 +214,62 @@ fn is_not_served(error: &kube::Error) -> bool {
 struct ConfigFeed;
 
 impl Feed for ConfigFeed {
-    type Object = ExtensionConfig;
+    type Object = Lenient<ExtensionConfig>;
 
-    fn apply(&self, index: &mut Index, object: ExtensionConfig) -> Wake {
-        index.apply_config(Config::parse(object))
+    fn apply(&self, index: &mut Index, object: Self::Object) -> Wake {
+        object.read().map(|object| index.apply_config(Config::parse(object))).unwrap_or_default()
     }
 
-    fn delete(&self, index: &mut Index, object: ExtensionConfig) -> Wake {
+    fn delete(&self, index: &mut Index, object: Self::Object) -> Wake {
         index.delete_config(&object.name_any().into())
     }
 
-    fn reset(&self, index: &mut Index, objects: Vec<ExtensionConfig>) -> Wake {
-        index.reset_configs(objects.into_iter().map(Config::parse).collect())
+    fn reset(&self, index: &mut Index, objects: Vec<Self::Object>) -> Wake {
+        let configs = objects.into_iter().filter_map(|object| match object {
+            Lenient::Read(object) => Some(Config::parse(*object)),
+            // What was known of it stays in force.
+            unreadable @ Lenient::Unreadable { .. } => {
+                index.config(&unreadable.name_any()).map(|entry| entry.config.clone())
+            }
+        });
+        let configs = configs.collect();
+        index.reset_configs(configs)
     }
+
+    fn unreadable(&self, object: &Self::Object) -> (String, Option<Arc<str>>) {
+        (object.name_any(), object.unreadable().cloned())
+    }
+}
+
+fn class_key(object: &Lenient<ClusterClass>) -> ClassKey {
+    ClassKey::new(&object.namespace().unwrap_or_default(), &object.name_any())
 }
 
 struct ClassFeed;
 
 impl Feed for ClassFeed {
-    type Object = ClusterClass;
+    type Object = Lenient<ClusterClass>;
 
-    fn apply(&self, index: &mut Index, object: ClusterClass) -> Wake {
-        index.apply_class(Class::parse(&object))
+    fn apply(&self, index: &mut Index, object: Self::Object) -> Wake {
+        object.read().map(|object| index.apply_class(Class::parse(&object))).unwrap_or_default()
     }
 
-    fn delete(&self, index: &mut Index, object: ClusterClass) -> Wake {
-        index.delete_class(&ClassKey::new(&object.namespace().unwrap_or_default(), &object.name_any()))
+    fn delete(&self, index: &mut Index, object: Self::Object) -> Wake {
+        index.delete_class(&class_key(&object))
     }
 
-    fn reset(&self, index: &mut Index, objects: Vec<ClusterClass>) -> Wake {
-        index.reset_classes(objects.iter().map(Class::parse).collect())
+    fn reset(&self, index: &mut Index, objects: Vec<Self::Object>) -> Wake {
+        let classes = objects.iter().filter_map(|object| match object {
+            Lenient::Read(object) => Some(Class::parse(object)),
+            // What was known of it stays in force.
+            Lenient::Unreadable { .. } => index.class(&class_key(object)).map(|entry| (*entry.class).clone()),
+        });
+        let classes = classes.collect();
+        index.reset_classes(classes)
+    }
+
+    fn unreadable(&self, object: &Self::Object) -> (String, Option<Arc<str>>) {
+        (class_key(object).to_string(), object.unreadable().cloned())
     }
 }
 
@@ -366,5 +393,113 @@ impl Feed for SecretFeed {
             shared.change(|index| index.apply_secret(&self.0, SecretState::Unavailable(why.into())));
         }
         ControlFlow::Continue(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use bytes::Bytes;
+    use futures::{StreamExt as _, stream};
+    use http::{Request, Response};
+    use http_body_util::{BodyExt as _, StreamBody, combinators::UnsyncBoxBody};
+    use hyper::body::Frame;
+    use kube::client::Body;
+
+    use super::*;
+    use crate::{
+        clock::Clock,
+        index::{
+            lenient::tests::{deep, good},
+            tests::fixtures::key,
+        },
+        metrics::Metrics,
+        runtime::{
+            self, Options,
+            tests::in_process::{InProcess, Pipe},
+        },
+    };
+
+    type Answer = Response<UnsyncBoxBody<Bytes, Infallible>>;
+
+    /// An API server that lists these classes and then tells these events of them, and has nothing else.
+    fn client(list: String, events: Vec<String>) -> Client {
+        let service = tower::service_fn(move |request: Request<Body>| {
+            let (list, events) = (list.clone(), events.clone());
+            async move {
+                let is_watch = request.uri().query().is_some_and(|query| query.contains("watch=true"));
+                let is_classes = request.uri().path().ends_with("/clusterclasses");
+                Ok::<_, Infallible>(match (is_watch, is_classes) {
+                    (true, true) => watched(events),
+                    (true, false) => watched(vec![]),
+                    (false, true) => listed(&list),
+                    (false, false) => listed(""),
+                })
+            }
+        });
+        Client::new(service, "default")
+    }
+
+    fn watched(events: Vec<String>) -> Answer {
+        let lines = events.into_iter().map(|event| Ok(Frame::data(Bytes::from(event + "\n"))));
+        Response::new(StreamBody::new(stream::iter(lines).chain(stream::pending())).boxed_unsync())
+    }
+
+    fn listed(items: &str) -> Answer {
+        let list = format!(r#"{{"metadata":{{"resourceVersion":"1"}},"items":[{items}]}}"#);
+        Response::new(http_body_util::Full::new(Bytes::from(list)).boxed_unsync())
+    }
+
+    fn event(type_: &str, object: &str) -> String {
+        format!(r#"{{"type":"{type_}","object":{object}}}"#)
+    }
+
+    fn shared() -> (Shared, Metrics) {
+        let (metrics, clock) = (Metrics::new(), Clock::system());
+        let dialer = Arc::new(Pipe(InProcess::new()));
+        let extensions = runtime::Client::new(Options::default(), dialer, clock, metrics.clone());
+        (Shared::new(extensions, metrics.clone()), metrics)
+    }
+
+    fn unreadable(metrics: &Metrics) -> Option<String> {
+        let text = metrics.render();
+        let line = text.lines().find(|line| line.starts_with("kapstan_unreadable_objects{"));
+        line.map(str::to_owned)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_object_that_cannot_be_decoded_keeps_nothing_else_from_being_known() {
+        let (shared, metrics) = shared();
+        let fixed = Fixed::new(&Health::default());
+        let list = [deep("bad"), good("one"), good("two")].join(",");
+        let events = vec![
+            event("ADDED", &deep("worse")),
+            event("MODIFIED", &deep("two")),
+            event("DELETED", &deep("bad")),
+            event("ADDED", &good("last")),
+        ];
+        let running = Running::spawn(run(client(list, events), shared.clone(), fixed.clone()));
+        fixed.classes.wait().await;
+        let is_known = |name: &str| shared.with(|index| index.class(&key(&format!("ns/{name}"))).is_some());
+        while !is_known("last") {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        let known = ["bad", "one", "two", "worse"].map(is_known);
+        assert_eq!(known, [false, true, true, false], "what was known before stays in force");
+        let series = r#"kapstan_unreadable_objects{kind="ClusterClass"} 2"#;
+        assert_eq!(unreadable(&metrics).as_deref(), Some(series), "worse and two");
+        drop(running);
+    }
+
+    #[tokio::test]
+    async fn a_known_object_that_a_list_shows_unreadable_is_not_taken_for_gone() {
+        let (shared, _) = shared();
+        let parsed = |text: String| serde_json::from_str::<Lenient<ClusterClass>>(&text).unwrap();
+        shared.change(|index| ClassFeed.reset(index, vec![parsed(good("one")), parsed(good("two"))]));
+        let wake =
+            shared.with(|index| ClassFeed.reset(index, vec![parsed(deep("one")), parsed(deep("new"))]));
+        assert_eq!(wake.classes.into_iter().collect::<Vec<_>>(), [key("ns/two")]);
+        assert!(shared.with(|index| index.class(&key("ns/one")).is_some()));
     }
 }
