@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use kube::Client;
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -98,54 +99,66 @@ impl Manager {
     /// are given up.
     pub async fn run(self, stop: CancellationToken) {
         let Self { options, context, health: _, fixed } = self;
-        let watches = watches::run(context.kube.clone(), context.shared.clone(), fixed.clone());
-        let work = async {
-            tokio::join!(
-                jobs::run(context.clone(), stop.clone()),
-                resync::run(context.clone(), options.sync_period, stop.clone()),
-                run_configs(&context, &fixed, options.extension_config_workers, &stop),
-                run_classes(&context, &fixed, options.cluster_class_workers, &stop),
-                note_start(&context, &fixed, &stop),
-            );
-        };
+        let Options { extension_config_workers, cluster_class_workers, sync_period, .. } = options;
+        // Tasks of their own, so that they use as many cores as there are. Those that are left end with their set.
+        let (mut watches, mut work) = (JoinSet::new(), JoinSet::new());
+        watches.spawn(watches::run(context.kube.clone(), context.shared.clone(), fixed.clone()));
+        work.spawn(jobs::run(context.clone(), stop.clone()));
+        work.spawn(resync::run(context.clone(), sync_period, stop.clone()));
+        work.spawn(run_configs(context.clone(), fixed.clone(), extension_config_workers, stop.clone()));
+        work.spawn(run_classes(context.clone(), fixed.clone(), cluster_class_workers, stop.clone()));
+        work.spawn(run_templates(context.clone(), fixed.clone(), cluster_class_workers, stop.clone()));
+        work.spawn(note_start(context, fixed, stop));
         tokio::select! {
-            () = watches => {}
-            () = work => {}
+            () = runner::all(&mut watches) => {}
+            () = runner::all(&mut work) => {}
         }
     }
 }
 
-async fn run_configs(context: &Context, fixed: &Fixed, workers: usize, stop: &CancellationToken) {
+async fn run_configs(context: Context, fixed: Fixed, workers: usize, stop: CancellationToken) {
     if stop.run_until_cancelled(fixed.configs.wait()).await.is_none() {
         return;
     }
     let queue = context.shared.queues().configs.clone();
-    let controller = controller(context, extension_config::KIND, queue, workers);
-    runner::run(controller, stop.clone(), |key| extension_config::reconcile::reconcile(key, context)).await;
+    let controller = controller(&context, extension_config::KIND, queue, workers);
+    runner::run(controller, stop, move |key| {
+        let context = context.clone();
+        async move { extension_config::reconcile::reconcile(key, &context).await }
+    })
+    .await;
 }
 
-async fn run_classes(context: &Context, fixed: &Fixed, workers: usize, stop: &CancellationToken) {
-    let known = async {
-        tokio::join!(fixed.configs.wait(), fixed.classes.wait(), fixed.namespaces.wait(), fixed.crds.wait());
-    };
-    if stop.run_until_cancelled(known).await.is_none() {
+async fn run_classes(context: Context, fixed: Fixed, workers: usize, stop: CancellationToken) {
+    if stop.run_until_cancelled(fixed.wait()).await.is_none() {
         return;
     }
     tracing::info!("everything is listed, reconciling");
-    let queues = context.shared.queues();
-    let classes = controller(context, cluster_class::KIND, queues.classes.clone(), workers);
-    let templates = controller(context, template_owners::KIND, queues.templates.clone(), workers);
+    let queue = context.shared.queues().classes.clone();
+    let controller = controller(&context, cluster_class::KIND, queue, workers);
+    runner::run(controller, stop, move |key| {
+        let context = context.clone();
+        async move { cluster_class::reconcile::reconcile(key, &context).await }
+    })
+    .await;
+}
+
+async fn run_templates(context: Context, fixed: Fixed, workers: usize, stop: CancellationToken) {
+    if stop.run_until_cancelled(fixed.wait()).await.is_none() {
+        return;
+    }
+    let queue = context.shared.queues().templates.clone();
+    let controller = controller(&context, template_owners::KIND, queue, workers);
     let pace = Pace::default();
-    tokio::join!(
-        runner::run(classes, stop.clone(), |key| cluster_class::reconcile::reconcile(key, context)),
-        runner::run(templates, stop.clone(), |key| template_owners::reconcile::reconcile(
-            key, context, &pace
-        )),
-    );
+    runner::run(controller, stop, move |key| {
+        let (context, pace) = (context.clone(), pace.clone());
+        async move { template_owners::reconcile::reconcile(key, &context, &pace).await }
+    })
+    .await;
 }
 
 /// Once everything that was there is known, whatever comes is a change.
-async fn note_start(context: &Context, fixed: &Fixed, stop: &CancellationToken) {
+async fn note_start(context: Context, fixed: Fixed, stop: CancellationToken) {
     let known = async {
         tokio::join!(fixed.configs.wait(), fixed.classes.wait());
     };

@@ -3,6 +3,8 @@
 //! Mirrors controller-runtime's `SetOwnerReference` as Cluster API uses it for templates. The caller makes sure
 //! that an owner lives in the object's namespace or is cluster-scoped.
 
+use std::collections::HashMap;
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
 /// The list of owner references with every wanted owner in it, or `None` when there is nothing to change.
@@ -14,41 +16,42 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 #[must_use]
 pub fn plan(current: &[OwnerReference], wanted: &[OwnerReference]) -> Option<Vec<OwnerReference>> {
     let mut planned = current.to_vec();
+    // Every reference by what it names, so that the cost is that of one look at each.
+    let mut places: HashMap<Named<'_>, Vec<usize>> = HashMap::with_capacity(current.len() + wanted.len());
+    for (place, reference) in current.iter().enumerate() {
+        places.entry(named(reference)).or_default().push(place);
+    }
     for owner in wanted {
-        ensure(&mut planned, owner);
+        ensure(&mut planned, places.entry(named(owner)).or_default(), owner);
     }
     (planned != current).then_some(planned)
 }
 
-fn ensure(references: &mut Vec<OwnerReference>, owner: &OwnerReference) {
-    if references.iter().any(|reference| is_exact(reference, owner)) {
+/// Group, kind and name of an owner.
+type Named<'a> = (&'a str, &'a str, &'a str);
+
+fn named(reference: &OwnerReference) -> Named<'_> {
+    (group(&reference.api_version), &reference.kind, &reference.name)
+}
+
+/// Has one of the references at `places`, which all name the owner, be the owner's; or adds one.
+fn ensure(references: &mut Vec<OwnerReference>, places: &mut Vec<usize>, owner: &OwnerReference) {
+    let has_uid = |place: &&usize| references[**place].uid == owner.uid;
+    let is_exact = |place: &usize| references[*place].api_version == owner.api_version;
+    if places.iter().filter(has_uid).any(is_exact) {
         return;
     }
     // Where several references name the owner, the one with its UID is it; the others are not ours to touch.
-    let place = references
-        .iter()
-        .position(|reference| is_same_owner(reference, owner) && reference.uid == owner.uid)
-        .or_else(|| references.iter().position(|reference| is_same_owner(reference, owner)));
-    match place {
+    match places.iter().find(has_uid).or(places.first()).copied() {
         Some(place) => {
             references[place].api_version.clone_from(&owner.api_version);
             references[place].uid.clone_from(&owner.uid);
         }
-        None => references.push(owner.clone()),
+        None => {
+            places.push(references.len());
+            references.push(owner.clone());
+        }
     }
-}
-
-fn is_exact(reference: &OwnerReference, owner: &OwnerReference) -> bool {
-    reference.api_version == owner.api_version
-        && reference.kind == owner.kind
-        && reference.name == owner.name
-        && reference.uid == owner.uid
-}
-
-fn is_same_owner(reference: &OwnerReference, owner: &OwnerReference) -> bool {
-    group(&reference.api_version) == group(&owner.api_version)
-        && reference.kind == owner.kind
-        && reference.name == owner.name
 }
 
 fn group(api_version: &str) -> &str {
@@ -110,6 +113,21 @@ mod tests {
         let planned = plan(&current, &[ours()]);
         assert_eq!(planned, expected);
         assert_eq!(plan(&planned.unwrap_or(current), &[ours()]), None);
+    }
+
+    #[test]
+    fn ten_thousand_owners_are_looked_at_once_each() {
+        let owners = |generation: &str| -> Vec<OwnerReference> {
+            (0..10_000)
+                .map(|number| class(V1BETA2, &format!("class-{number}"), &format!("{generation}-{number}")))
+                .collect()
+        };
+        let (old, new) = (owners("old"), owners("new"));
+        assert_eq!(plan(&[], &new).as_deref(), Some(&*new));
+        assert_eq!(plan(&old, &new).as_deref(), Some(&*new));
+        assert_eq!(plan(&new, &new), None);
+        // The same owner many times over, in a list that names it often.
+        assert_eq!(plan(&new, &vec![new[9_999].clone(); 10_000]), None);
     }
 
     #[test]

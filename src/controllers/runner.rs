@@ -3,6 +3,7 @@
 use std::{fmt::Display, hash::Hash, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures::FutureExt as _;
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::write::Error;
@@ -31,26 +32,44 @@ pub struct Controller<K> {
     pub clock: Clock,
 }
 
-/// Runs a controller until `stop`; what has begun is finished, if it ends within some seconds.
+/// Runs a controller until `stop`; what has begun is finished, if it ends within some seconds. Each worker is a task of
+/// its own, so that they use as many cores as there are.
 pub async fn run<K, F, R>(controller: Controller<K>, stop: CancellationToken, reconcile: F)
 where
-    K: Clone + Display + Eq + Hash + Ord,
-    F: Fn(K) -> R,
-    R: Future<Output = Result<Outcome, Error>>,
+    K: Clone + Display + Eq + Hash + Ord + Send + Sync + 'static,
+    F: Fn(K) -> R + Send + Sync + 'static,
+    R: Future<Output = Result<Outcome, Error>> + Send,
 {
-    let (controller, reconcile) = (&controller, &reconcile);
-    let workers = (0..controller.workers.max(1)).map(|_| async {
-        while let Some(key) = stop.run_until_cancelled(controller.queue.next()).await {
-            one(controller, key, reconcile).await;
-        }
-    });
+    let kind = controller.kind;
+    let shared = Arc::new((controller, reconcile));
+    let mut workers = JoinSet::new();
+    for _ in 0..shared.0.workers.max(1) {
+        let (shared, stop) = (Arc::clone(&shared), stop.clone());
+        workers.spawn(async move {
+            let (controller, reconcile) = &*shared;
+            while let Some(key) = stop.run_until_cancelled(controller.queue.next()).await {
+                one(controller, key, reconcile).await;
+            }
+        });
+    }
     let given_up = async {
         stop.cancelled().await;
         tokio::time::sleep(GRACE).await;
     };
     tokio::select! {
-        _ = futures::future::join_all(workers) => {}
-        () = given_up => tracing::warn!(kind = controller.kind, "gave up on reconciles that did not end"),
+        () = all(&mut workers) => {}
+        () = given_up => tracing::warn!(kind, "gave up on reconciles that did not end"),
+    }
+}
+
+/// Waits until all tasks have ended. A panic in one goes on here.
+pub async fn all(tasks: &mut JoinSet<()>) {
+    while let Some(ended) = tasks.join_next().await {
+        if let Err(error) = ended
+            && error.is_panic()
+        {
+            std::panic::resume_unwind(error.into_panic());
+        }
     }
 }
 
@@ -103,12 +122,13 @@ mod tests {
     async fn a_panic_is_one_failed_reconcile_and_others_go_on() {
         let (controller, stop) = (controller(1), CancellationToken::new());
         let (queue, metrics, seen) =
-            (controller.queue.clone(), controller.metrics.clone(), Mutex::new(Vec::new()));
+            (controller.queue.clone(), controller.metrics.clone(), Arc::<Mutex<Vec<_>>>::default());
         for key in ["bad", "good", "refused"] {
             queue.add(key);
         }
-        let reconcile = |key| {
-            seen.lock().push(key);
+        let noted = Arc::clone(&seen);
+        let reconcile = move |key| {
+            noted.lock().push(key);
             async move {
                 assert_ne!(key, "bad");
                 if key == "refused" { Err(refused()) } else { Ok(Outcome::Done) }
@@ -134,12 +154,13 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn what_has_begun_is_finished_when_it_stops() {
         let (controller, stop) = (controller(2), CancellationToken::new());
-        let (queue, done) = (controller.queue.clone(), Mutex::new(Vec::new()));
+        let (queue, done) = (controller.queue.clone(), Arc::<Mutex<Vec<_>>>::default());
         for key in ["a", "b", "c"] {
             queue.add(key);
         }
-        let running = run(controller, stop.clone(), |key| {
-            let done = &done;
+        let noted = Arc::clone(&done);
+        let running = run(controller, stop.clone(), move |key| {
+            let done = Arc::clone(&noted);
             async move {
                 tokio::time::sleep(2 * SECOND).await;
                 done.lock().push(key);
@@ -168,13 +189,39 @@ mod tests {
         assert!(ended.await.is_ok());
     }
 
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn two_keys_are_worked_on_at_the_same_time() {
+        let (controller, stop) = (controller(2), CancellationToken::new());
+        for key in ["a", "b"] {
+            controller.queue.add(key);
+        }
+        // How many have met while each keeps a thread to itself.
+        let met = Arc::new((std::sync::Mutex::new(0), std::sync::Condvar::new()));
+        let (seen, stopped) = (Arc::clone(&met), stop.clone());
+        run(controller, stop, move |_| {
+            let (met, stop) = (Arc::clone(&seen), stopped.clone());
+            async move {
+                let (count, changed) = &*met;
+                let mut count = count.lock().unwrap();
+                *count += 1;
+                changed.notify_all();
+                let patience = Duration::from_secs(60);
+                drop(changed.wait_timeout_while(count, patience, |count| *count < 2).unwrap());
+                stop.cancel();
+                Ok(Outcome::Done)
+            }
+        })
+        .await;
+        assert_eq!(*met.0.lock().unwrap(), 2);
+    }
+
     #[tokio::test(start_paused = true)]
     async fn a_key_is_never_worked_on_twice_at_once() {
         let (controller, stop) = (controller(8), CancellationToken::new());
-        let (queue, running) = (controller.queue.clone(), Mutex::new(0));
+        let (queue, running) = (controller.queue.clone(), Arc::new(Mutex::new(0)));
         queue.add("a");
-        let reconcile = |key| {
-            let (queue, running) = (&queue, &running);
+        let reconcile = move |key| {
+            let (queue, running) = (queue.clone(), Arc::clone(&running));
             async move {
                 *running.lock() += 1;
                 assert_eq!(*running.lock(), 1);

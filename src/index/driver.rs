@@ -42,8 +42,8 @@ pub trait Feed {
 
 /// Feeds the index from `stream` until the stream or the feed ends it.
 pub async fn drive<F>(
-    shared: &Shared,
-    sync: &Sync,
+    shared: Shared,
+    sync: Sync,
     feed: F,
     stream: impl Stream<Item = watcher::Result<Event<F::Object>>>,
 ) where
@@ -75,7 +75,7 @@ pub async fn drive<F>(
                 let reason: Arc<str> = crate::error::chain(&error).into();
                 tracing::warn!(watch = sync.name(), error = %reason, "watch failed");
                 sync.failing(&reason);
-                if feed.failed(shared, &error).is_break() {
+                if feed.failed(&shared, &error).is_break() {
                     return;
                 }
             }

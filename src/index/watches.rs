@@ -21,7 +21,10 @@ use kube::{
     runtime::watcher::{self, watcher},
 };
 use parking_lot::Mutex;
-use tokio::{sync::Notify, task::JoinHandle};
+use tokio::{
+    sync::Notify,
+    task::{JoinHandle, JoinSet},
+};
 
 use super::{
     Index, Watched,
@@ -35,7 +38,10 @@ use super::{
     template::Template,
     wake::Wake,
 };
-use crate::health::{Health, Sync};
+use crate::{
+    controllers::runner,
+    health::{Health, Sync},
+};
 
 /// How long a kind that is not served waits for an event about its CRD before it is looked up all the same.
 const KIND_RETRY: Duration = Duration::from_secs(30);
@@ -66,6 +72,11 @@ impl Fixed {
             crds: health.watch("CustomResourceDefinition"),
         }
     }
+
+    /// Waits until all have listed.
+    pub async fn wait(&self) {
+        tokio::join!(self.configs.wait(), self.classes.wait(), self.namespaces.wait(), self.crds.wait());
+    }
 }
 
 /// Runs all watches; does not end.
@@ -75,13 +86,13 @@ pub async fn run(client: Client, shared: Shared, fixed: Fixed) {
     let classes = watcher(Api::<Lenient<ClusterClass>>::all(client.clone()), config());
     let namespaces = watcher(Api::<PartialObjectMeta<Namespace>>::all(client.clone()), config());
     let crds = watcher(Api::<PartialObjectMeta<CustomResourceDefinition>>::all(client.clone()), config());
-    tokio::join!(
-        drive(&shared, &fixed.configs, ConfigFeed, configs),
-        drive(&shared, &fixed.classes, ClassFeed, classes),
-        drive(&shared, &fixed.namespaces, NamespaceFeed, namespaces),
-        drive(&shared, &fixed.crds, CrdFeed, crds),
-        follow(client, shared.clone()),
-    );
+    let mut tasks = JoinSet::new();
+    tasks.spawn(drive(shared.clone(), fixed.configs, ConfigFeed, configs));
+    tasks.spawn(drive(shared.clone(), fixed.classes, ClassFeed, classes));
+    tasks.spawn(drive(shared.clone(), fixed.namespaces, NamespaceFeed, namespaces));
+    tasks.spawn(drive(shared.clone(), fixed.crds, CrdFeed, crds));
+    tasks.spawn(follow(client, shared));
+    runner::all(&mut tasks).await;
 }
 
 /// Starts and stops the watches of Secrets and of kinds of template.
@@ -134,7 +145,7 @@ async fn watch_secret(client: Client, shared: Shared, key: SecretKey) {
     let api: Api<Secret> = Api::namespaced(client, &key.namespace);
     let config = watcher::Config::default().fields(&format!("metadata.name={}", key.name));
     let sync = Sync::new(&format!("Secret {key}"));
-    drive(&shared, &sync, SecretFeed(key), watcher(api, config)).await;
+    drive(shared, sync, SecretFeed(key), watcher(api, config)).await;
 }
 
 /// The watch of a kind of template, in whatever version it is served.
@@ -173,8 +184,8 @@ async fn watch_kind(
                 shared.with(|index| index.kind_found(&kind, resource.clone()));
                 let api: Api<PartialObjectMeta<DynamicObject>> = Api::all_with(client.clone(), &resource);
                 let sync = Sync::new(&kind.to_string());
-                drive(&shared, &sync, TemplateFeed(kind.clone()), watcher(api, watcher::Config::default()))
-                    .await;
+                let watch = watcher(api, watcher::Config::default());
+                drive(shared.clone(), sync, TemplateFeed(kind.clone()), watch).await;
             }
             Err(why) => shared.change(|index| index.kind_unavailable(&kind, why.into())),
         }

@@ -134,19 +134,22 @@ impl Bench {
         let classes = Controller { kind, queue, workers, metrics: metrics.clone(), clock: clock.clone() };
         let (kind, queue) = (template_owners::KIND, queues.templates.clone());
         let templates = Controller { kind, queue, workers, metrics, clock };
-        let (context, stop, pace) = (self.context.clone(), self.stop.clone(), Pace::default());
-        tokio::spawn(async move {
-            let context = &context;
-            tokio::join!(
-                runner::run(configs, stop.clone(), |key| extension_config::reconcile::reconcile(
-                    key, context
-                )),
-                runner::run(classes, stop.clone(), |key| cluster_class::reconcile::reconcile(key, context)),
-                runner::run(templates, stop.clone(), |key| {
-                    template_owners::reconcile::reconcile(key, context, &pace)
-                }),
-            );
-        });
+        let (stop, pace) = (self.stop.clone(), Pace::default());
+        let context = self.context.clone();
+        tokio::spawn(runner::run(configs, stop.clone(), move |key| {
+            let context = context.clone();
+            async move { extension_config::reconcile::reconcile(key, &context).await }
+        }));
+        let context = self.context.clone();
+        tokio::spawn(runner::run(classes, stop.clone(), move |key| {
+            let context = context.clone();
+            async move { cluster_class::reconcile::reconcile(key, &context).await }
+        }));
+        let context = self.context.clone();
+        tokio::spawn(runner::run(templates, stop, move |key| {
+            let (context, pace) = (context.clone(), pace.clone());
+            async move { template_owners::reconcile::reconcile(key, &context, &pace).await }
+        }));
     }
 
     pub(crate) fn stop(&self) {
