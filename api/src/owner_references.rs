@@ -42,15 +42,12 @@ fn ensure(references: &mut Vec<OwnerReference>, places: &mut Vec<usize>, owner: 
         return;
     }
     // Where several references name the owner, the one with its UID is it; the others are not ours to touch.
-    match places.iter().find(has_uid).or(places.first()).copied() {
-        Some(place) => {
-            references[place].api_version.clone_from(&owner.api_version);
-            references[place].uid.clone_from(&owner.uid);
-        }
-        None => {
-            places.push(references.len());
-            references.push(owner.clone());
-        }
+    if let Some(place) = places.iter().find(has_uid).or(places.first()).copied() {
+        references[place].api_version.clone_from(&owner.api_version);
+        references[place].uid.clone_from(&owner.uid);
+    } else {
+        places.push(references.len());
+        references.push(owner.clone());
     }
 }
 

@@ -25,8 +25,8 @@ use crate::runtime::{Extension, Question, QuestionKey};
 
 /// Operations in one history.
 const OPERATIONS: usize = 1_000;
-/// Histories. The number of each is its seed; `KAPSTAN_SEED` runs only that one.
-const HISTORIES: u64 = 20;
+/// Histories, together 10^5 operations. The number of each is its seed; `KAPSTAN_SEED` runs only that one.
+const HISTORIES: u64 = 100;
 
 const CONFIGS: [&str; 4] = ["foo", "foo-bar", "bar", "x.foo"];
 const NAMESPACES: [&str; 2] = ["foo", "ns"];
