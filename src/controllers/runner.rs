@@ -205,7 +205,7 @@ mod tests {
                 let mut count = count.lock().unwrap();
                 *count += 1;
                 changed.notify_all();
-                let patience = Duration::from_secs(60);
+                let patience = Duration::from_mins(1);
                 drop(changed.wait_timeout_while(count, patience, |count| *count < 2).unwrap());
                 stop.cancel();
                 Ok(Outcome::Done)

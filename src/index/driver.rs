@@ -95,7 +95,9 @@ impl Unread<'_> {
     fn list(&mut self, objects: Vec<(String, Option<Arc<str>>)>) {
         let listed: BTreeSet<&String> = objects.iter().map(|(name, _)| name).collect();
         self.known.retain(|name, _| listed.contains(name));
-        objects.into_iter().for_each(|object| self.note(object));
+        for object in objects {
+            self.note(object);
+        }
         self.count();
     }
 
