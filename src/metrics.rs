@@ -220,6 +220,12 @@ impl Metrics {
         self.0.work.evaluations.with_label_values(&[kind]).inc();
     }
 
+    /// How many desired statuses of objects of `kind` have been computed.
+    #[must_use]
+    pub fn evaluations(&self, kind: &'static str) -> u64 {
+        self.0.work.evaluations.with_label_values(&[kind]).get()
+    }
+
     /// From now on, `depth` says at each [`Metrics::render`] how much work of `kind` waits.
     pub fn watch_queue(&self, kind: &'static str, depth: impl Fn() -> usize + Send + Sync + 'static) {
         self.watch(move |work| work.queue_depth.with_label_values(&[kind]).set(gauge(depth())));

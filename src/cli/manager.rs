@@ -2,18 +2,15 @@
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
-use anyhow::{Context as _, anyhow, bail};
+use anyhow::{Context as _, bail};
 use clap::ValueEnum;
 use kapstan_api::{cluster_class, extension_config};
-use kube::{
-    Client, Config,
-    config::{KubeConfigOptions, Kubeconfig, KubeconfigError},
-};
+use kube::{Client, Config, config::Kubeconfig};
 
 use super::{diagnostics, duration, signals};
 use crate::{
     clock::Clock,
-    leader,
+    kubeconfig, leader,
     manager::{Manager, Options},
     metrics::Metrics,
     runtime::{
@@ -123,7 +120,7 @@ impl ExtensionArgs {
 }
 
 /// How often something is done. Below a second it would be done all the time.
-fn period(text: &str) -> Result<Duration, String> {
+pub(super) fn period(text: &str) -> Result<Duration, String> {
     let period = duration(text)?;
     if !period.is_zero() && period < Duration::from_secs(1) {
         return Err("must be 0s, which means never, or at least 1s".to_owned());
@@ -199,25 +196,12 @@ async fn locate(kubeconfig: Option<PathBuf>) -> anyhow::Result<Config> {
             None => (Ok(None), String::new()),
         },
     };
-    match found.map_err(|error| unreadable(error, &name))? {
-        Some(found) => {
-            let config = Config::from_custom_kubeconfig(found, &KubeConfigOptions::default()).await;
-            config.with_context(|| format!("failed to use kubeconfig {name}"))
-        }
+    match found.transpose() {
+        Some(found) => kubeconfig::of(found, &name).await,
         None => Config::incluster().context(
             "failed to find a cluster: there is no --kubeconfig, no KUBECONFIG, no ~/.kube/config, and no service account of a Pod",
         ),
     }
-}
-
-/// Why a kubeconfig, of several files perhaps, cannot be read. The file is named once.
-fn unreadable(error: KubeconfigError, name: &str) -> anyhow::Error {
-    if let KubeconfigError::ReadConfig(cause, path) = error {
-        return anyhow!(cause).context(format!("failed to read kubeconfig {}", path.display()));
-    }
-    // What follows the first line shows the spot in the file.
-    let cause = error.to_string().lines().next().unwrap_or_default().to_owned();
-    anyhow!(cause).context(format!("failed to read kubeconfig {name}"))
 }
 
 /// Whether the cluster can be reached and has our kinds. Later on both can change, and are waited for; at the start

@@ -6,6 +6,7 @@ mod docs;
 mod logging;
 mod manager;
 mod signals;
+mod simulate;
 
 use std::{
     io::{ErrorKind, Write as _},
@@ -33,6 +34,7 @@ const AFTER_HELP: &str = "\
 Examples:
   kapstan crds | kubectl apply -f -    install the kinds in a cluster
   kapstan manager                      control them in the cluster of the current kubeconfig
+  kapstan simulate                     count what extensions and the API server would see
 
 Exit codes:
   0  it did what it was asked to, or was told to end
@@ -43,6 +45,7 @@ Exit codes:
 enum Command {
     /// Run the controllers of ExtensionConfig and ClusterClass against a cluster.
     Manager(Box<manager::Args>),
+    Simulate(Box<simulate::Args>),
     /// Print the CustomResourceDefinitions of ExtensionConfig and ClusterClass as YAML.
     ///
     /// They are Cluster API's own. A cluster that has Cluster API has them already.
@@ -79,6 +82,7 @@ impl Cli {
         logging.install(by_default, std::io::stderr)?;
         match command {
             Command::Manager(args) => manager::run(*args)?,
+            Command::Simulate(args) => simulate::run(*args)?,
             Command::Crds => crds::run()?,
             Command::Completions { shell } => print(&completions(shell))?,
             Command::Docs => docs::run()?,
