@@ -4,14 +4,14 @@
 //! `internal/runtime/metrics`). Ours start with `kapstan_`. Label values are bounded: what an extension sends never
 //! becomes one, and the series of an extension go with it ([`Metrics::forget_extension`]).
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use prometheus::{
     HistogramOpts, HistogramVec, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry, TextEncoder,
-    core::Collector,
+    core::Collector, proto::MetricFamily,
 };
 
 /// Buckets of `capi_runtime_sdk_request_duration_seconds`, as upstream has them.
@@ -172,6 +172,31 @@ impl Metrics {
             tracing::error!(%error, "failed to encode metrics");
             String::new()
         })
+    }
+
+    /// The counters of a family, added up by the values of these labels. Empty for a family that there is not, or in
+    /// which nothing was counted.
+    #[must_use]
+    pub fn sums<const N: usize>(&self, family: &str, labels: [&str; N]) -> BTreeMap<[String; N], u64> {
+        let mut sums = BTreeMap::new();
+        let families = self.0.registry.gather();
+        for metric in
+            families.iter().filter(|found| found.name() == family).flat_map(MetricFamily::get_metric)
+        {
+            let value = |label: &str| {
+                let pair = metric.get_label().iter().find(|pair| pair.name() == label);
+                pair.map(|pair| pair.value().to_owned()).unwrap_or_default()
+            };
+            // Only whole numbers are counted in.
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "counts are small and positive"
+            )]
+            let count = metric.get_counter().get_value() as u64;
+            *sums.entry(labels.map(value)).or_default() += count;
+        }
+        sums
     }
 
     /// The metrics of one extension, for the time until it is forgotten.

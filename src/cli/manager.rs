@@ -130,11 +130,7 @@ pub(super) fn period(text: &str) -> Result<Duration, String> {
 
 /// Runs until the process is told to stop.
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
-    let runtime =
-        tokio::runtime::Builder::new_multi_thread().enable_all().build().context("failed to start")?;
-    let ended = runtime.block_on(start(args));
-    runtime.shutdown_background(); // a name that is still being looked up does not keep the process
-    ended
+    super::block_on(start(args))
 }
 
 async fn start(args: Args) -> anyhow::Result<()> {
@@ -178,7 +174,7 @@ async fn start(args: Args) -> anyhow::Result<()> {
 
 /// Connects to extensions, through the proxy of the environment where that says so. A proxy with an `https` URL is
 /// verified by the system's roots; where there are none, it cannot be used.
-fn dialer(clock: &Clock) -> anyhow::Result<TcpDialer> {
+pub(super) fn dialer(clock: &Clock) -> anyhow::Result<TcpDialer> {
     let proxy = Proxy::from_environment()?;
     let tls = proxy.as_ref().and_then(|_| Tls::new(clock.clone(), None).config(None).ok());
     Ok(TcpDialer::new(Arc::new(SystemResolver), proxy, tls))

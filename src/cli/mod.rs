@@ -1,6 +1,7 @@
 //! The command line: one file for each subcommand.
 
 mod crds;
+mod dev;
 mod diagnostics;
 mod docs;
 mod logging;
@@ -32,6 +33,7 @@ pub struct Cli {
 
 const AFTER_HELP: &str = "\
 Examples:
+  kapstan dev                          see it work; nothing else is needed
   kapstan crds | kubectl apply -f -    install the kinds in a cluster
   kapstan manager                      control them in the cluster of the current kubeconfig
   kapstan simulate                     count what extensions and the API server would see
@@ -43,7 +45,8 @@ Exit codes:
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Run the controllers of ExtensionConfig and ClusterClass against a cluster.
+    // What these two are for is told by their arguments.
+    Dev(Box<dev::Args>),
     Manager(Box<manager::Args>),
     Simulate(Box<simulate::Args>),
     /// Print the CustomResourceDefinitions of ExtensionConfig and ClusterClass as YAML.
@@ -75,14 +78,16 @@ impl Cli {
     /// What kept it from starting, or ended it.
     pub fn run(self) -> anyhow::Result<ExitCode> {
         let Self { logging, command } = self;
-        let by_default = match command {
-            Command::Manager(_) => logging::Default::Events,
-            _ => logging::Default::Warnings,
-        };
-        logging.install(by_default, std::io::stderr)?;
         match command {
-            Command::Manager(args) => manager::run(*args)?,
-            Command::Simulate(args) => simulate::run(*args)?,
+            Command::Dev(args) => return dev::run(*args, logging),
+            Command::Manager(args) => {
+                logging.install(logging::Default::Events, std::io::stderr)?;
+                manager::run(*args)?;
+            }
+            Command::Simulate(args) => {
+                logging.install(logging::Default::Warnings, std::io::stderr)?;
+                simulate::run(*args)?;
+            }
             Command::Crds => crds::run()?,
             Command::Completions { shell } => print(&completions(shell))?,
             Command::Docs => docs::run()?,
@@ -95,6 +100,15 @@ fn completions(shell: clap_complete::Shell) -> String {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "kapstan", &mut script);
     String::from_utf8_lossy(&script).into_owned()
+}
+
+/// Runs to the end, on all cores.
+fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().enable_all().build().context("failed to start")?;
+    let ended = runtime.block_on(work);
+    runtime.shutdown_background(); // a name that is still being looked up does not keep the process
+    ended
 }
 
 /// Writes to standard output. That nobody reads on is no error.
@@ -112,4 +126,30 @@ fn print(text: &str) -> anyhow::Result<()> {
 fn duration(text: &str) -> Result<Duration, String> {
     let span: jiff::SignedDuration = text.parse().map_err(|error: jiff::Error| error.to_string())?;
     Duration::try_from(span).map_err(|_| "must not be negative".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::ValueEnum as _;
+
+    use super::*;
+
+    #[test]
+    fn every_shell_has_a_script_that_knows_commands_and_flags() {
+        for shell in clap_complete::Shell::value_variants() {
+            let script = completions(*shell);
+            for word in ["completions", "server-only", "sync-period"] {
+                assert!(script.contains(word), "{shell}: {word}");
+            }
+            assert!(script.contains("kapstan"), "{shell}");
+        }
+    }
+
+    #[test]
+    fn durations_have_units_and_are_not_negative() {
+        assert_eq!(duration("1h30m"), Ok(Duration::from_mins(90)));
+        assert_eq!(duration("0s"), Ok(Duration::ZERO));
+        assert_eq!(duration("-1s"), Err("must not be negative".to_owned()));
+        assert!(duration("10").is_err_and(|why| why.contains("unit designator")));
+    }
 }

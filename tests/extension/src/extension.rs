@@ -43,6 +43,8 @@ pub struct Builder {
     client_ca: Option<String>,
     keep: usize,
     limits: Limits,
+    port: u16,
+    only_where_set: bool,
 }
 
 impl Builder {
@@ -88,15 +90,29 @@ impl Builder {
         self
     }
 
-    /// Serves on a free port of 127.0.0.1, and in process too.
+    /// The port of 127.0.0.1 to serve on. 0, which is what it is unless set, takes one that is free.
+    pub fn port(mut self, port: u16) -> Self {
+        self.port = port;
+        self
+    }
+
+    /// Answers 404 at every prefix for which neither handlers nor variables were set, also below and above of those
+    /// that have some. So a wrong path in a URL is noticed. What was set for all is answered nowhere.
+    pub fn only_where_set(mut self) -> Self {
+        self.only_where_set = true;
+        self
+    }
+
+    /// Serves on a port of 127.0.0.1, and in process too.
     ///
     /// # Errors
     /// When handlers or certificate cannot be served, or no port can be had.
     // Needs a runtime to spawn on, which `async` says.
     #[allow(clippy::unused_async)]
     pub async fn start(self) -> anyhow::Result<TestExtension> {
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, self.port));
         let mut extension = self.in_process()?;
-        let socket = reserve(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?;
+        let socket = reserve(address).with_context(|| format!("failed to listen on {address}"))?;
         extension.address = Some(socket.local_addr()?);
         *extension.reserved.lock() = Some(socket);
         *extension.running.lock() = None;
@@ -118,7 +134,7 @@ impl Builder {
             Certificates::from_pem(Pem { client_ca: client_ca.clone(), ..certificate.to_pem() })?;
         let recorder = Recorder::new(self.keep);
         let content = Content::try_new(self.handlers, self.variables)?;
-        let service = Service::new(recorder.clone(), content, self.latency);
+        let service = Service::new(recorder.clone(), content, self.latency, self.only_where_set);
         let server = Server::new(axum::Router::new(), certificates.clone()).with_limits(self.limits);
         let connector =
             Connector { service: service.clone(), server, recorder, stalled: watch::Sender::new(false) };
@@ -199,6 +215,8 @@ impl TestExtension {
             client_ca: None,
             keep: 4096,
             limits: Limits::default(),
+            port: 0,
+            only_where_set: false,
         }
     }
 

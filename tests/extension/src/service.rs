@@ -27,6 +27,8 @@ const BODY_LIMIT: usize = 64 * 1024 * 1024;
 pub(crate) struct Service {
     pub(crate) recorder: Arc<Recorder>,
     switches: Mutex<Switches>,
+    /// Whether only the very prefixes that have a content of their own are served.
+    only_where_set: bool,
 }
 
 struct Switches {
@@ -37,10 +39,15 @@ struct Switches {
 }
 
 impl Service {
-    pub(crate) fn new(recorder: Arc<Recorder>, content: Content, latency: Duration) -> Arc<Self> {
+    pub(crate) fn new(
+        recorder: Arc<Recorder>,
+        content: Content,
+        latency: Duration,
+        only_where_set: bool,
+    ) -> Arc<Self> {
         let contents = vec![(Target::All, content)];
         let switches = Mutex::new(Switches { latency, behaviours: Vec::new(), contents });
-        Arc::new(Self { recorder, switches })
+        Arc::new(Self { recorder, switches, only_where_set })
     }
 
     /// The router for one connection.
@@ -89,7 +96,11 @@ impl Service {
         let content = switches
             .contents
             .iter()
-            .filter(|(target, _)| target.covers(path))
+            .filter(|(target, _)| match target {
+                Target::Under(prefix) if self.only_where_set => split(path).0 == prefix,
+                _ if self.only_where_set => false,
+                target => target.covers(path),
+            })
             .max_by_key(|(target, _)| target.specificity());
         let router = content.map(|(_, content)| content.router.clone()).unwrap_or_default();
         (chosen.unwrap_or_default(), latency, router)

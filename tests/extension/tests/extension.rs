@@ -100,6 +100,30 @@ async fn handlers_and_variables_are_replaced_for_one_prefix_or_for_all() {
 }
 
 #[tokio::test]
+async fn where_only_what_was_set_is_served_other_paths_are_not_found() {
+    let extension = TestExtension::builder().only_where_set().in_process().unwrap();
+    let status = async |path: String| call_in_process(&extension, &path, "{}").await.unwrap().status;
+    assert_eq!(status(discovery("/ext-1")).await, StatusCode::NOT_FOUND);
+    extension.set_variables("/ext-1", Variables::count(2)).unwrap();
+    for path in ["", "/ext-10", "/ext-1/more", "/ext"] {
+        assert_eq!(status(discovery(path)).await, StatusCode::NOT_FOUND, "{path}");
+    }
+    assert_eq!(status(variables("/ext-1")).await, StatusCode::OK);
+    assert_eq!(announced(&extension, "/ext-1").await.len(), 3);
+}
+
+#[tokio::test]
+async fn a_port_can_be_chosen_and_is_named_when_it_is_taken() {
+    let first = started().await;
+    let port = first.address().unwrap().port();
+    let second = TestExtension::builder().port(port).start().await.unwrap_err();
+    assert_eq!(
+        format!("{second:#}"),
+        format!("failed to listen on 127.0.0.1:{port}: Address already in use (os error 98)")
+    );
+}
+
+#[tokio::test]
 async fn an_answer_is_replaced_by_status_body_header_and_content_type() {
     let extension = started().await;
     let path = discovery("");
