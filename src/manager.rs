@@ -15,7 +15,9 @@ use crate::{
     },
     health::Health,
     index::{
+        graph::{Graph, Times},
         shared::Shared,
+        waiting::Moment,
         watches::{self, Fixed},
     },
     jobs,
@@ -89,6 +91,16 @@ impl Manager {
         self.health.clone()
     }
 
+    /// What depends on what, at any time.
+    #[must_use]
+    pub fn graph(&self) -> Graphs {
+        Graphs {
+            shared: self.context.shared.clone(),
+            clock: self.context.clock.clone(),
+            period: self.options.sync_period,
+        }
+    }
+
     /// What it knows.
     #[must_use]
     pub fn shared(&self) -> Shared {
@@ -155,6 +167,24 @@ async fn run_templates(context: Context, fixed: Fixed, workers: usize, stop: Can
         async move { template_owners::reconcile::reconcile(key, &context, &pace).await }
     })
     .await;
+}
+
+/// Where the graph of a manager is asked for. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Graphs {
+    shared: Shared,
+    clock: Clock,
+    period: Duration,
+}
+
+impl Graphs {
+    /// What depends on what now.
+    #[must_use]
+    pub fn now(&self) -> Graph {
+        let queues = self.shared.queues();
+        let now = Moment::now(&self.clock);
+        self.shared.with(|index| index.graph(Times { queues, period: self.period, now }))
+    }
 }
 
 /// Once everything that was there is known, whatever comes is a change.

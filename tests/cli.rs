@@ -346,6 +346,7 @@ impl Site {
         })
         .await?;
         assert_eq!(get(running.health, "/metrics").await?.0, 404);
+        graphs_are_shown(running.diagnostics).await?;
         let logged = running.end().await?;
         assert!(logged.iter().any(|line| line["fields"]["message"] == "manager stopped"), "{logged:?}");
         Ok(())
@@ -597,4 +598,30 @@ async fn get(address: SocketAddr, path: &str) -> Result<(u16, String)> {
     let (head, body) = answer.split_once("\r\n\r\n").context("no head")?;
     let status = head.split(' ').nth(1).context("no status")?.parse()?;
     Ok((status, body.to_owned()))
+}
+
+/// By the port and by the command, which ask the same manager.
+async fn graphs_are_shown(diagnostics: SocketAddr) -> Result<()> {
+    let (status, served) = get(diagnostics, "/debug/graph").await?;
+    let served: Value = serde_json::from_str(&served)?;
+    assert_eq!((status, &served["nodes"][0]["id"]), (200, &json!("extensionconfig/healthy")));
+    assert_eq!(get(diagnostics, "/debug/graph?output=svg").await?.0, 400);
+    let kapstan = async |address: &str, output: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_kapstan"));
+        command.args(["graph", "--address", address, "--output", output]).output().await
+    };
+    let (address, free) = (diagnostics.to_string(), "127.0.0.1:1");
+    for (output, begins) in
+        [("text", "ExtensionConfig healthy: "), ("json", "{"), ("dot", "digraph"), ("mermaid", "flowchart")]
+    {
+        let shown = kapstan(&address, output).await?;
+        let text = String::from_utf8(shown.stdout)?;
+        assert!(shown.status.success() && text.starts_with(begins), "{output}: {text}");
+        assert!(text.contains("discovervariables.healthy"), "{output}: {text}");
+    }
+    let refused = kapstan(free, "text").await?;
+    let text = String::from_utf8(refused.stderr)?;
+    assert_eq!(refused.status.code(), Some(1), "{text}");
+    assert!(text.contains("failed to reach a manager at 127.0.0.1:1 (--address)"), "{text}");
+    Ok(())
 }

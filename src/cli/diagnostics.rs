@@ -1,16 +1,21 @@
-//! The HTTP endpoints of a running manager: health probes and metrics.
+//! The HTTP endpoints of a running manager: health probes, metrics, and what depends on what.
 
 use std::{net::SocketAddr, time::Duration};
 
 use anyhow::Context as _;
 use axum::{
-    Router, extract::State, http::StatusCode, http::header::CONTENT_TYPE, response::IntoResponse,
+    Router,
+    extract::{RawQuery, State},
+    http::StatusCode,
+    http::header::CONTENT_TYPE,
+    response::IntoResponse,
     routing::get,
 };
+use clap::ValueEnum as _;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use crate::{health::Health, metrics::Metrics};
+use crate::{health::Health, index::graph::Output, manager::Graphs, metrics::Metrics};
 
 /// How long requests that have begun may take once the process is to end.
 const GRACE: Duration = Duration::from_secs(2);
@@ -23,7 +28,7 @@ pub(super) struct Args {
     #[arg(long, default_value = "0.0.0.0:9440")]
     health_addr: String,
 
-    /// Address of `/metrics`, over plain HTTP. Empty serves none.
+    /// Address of `/metrics` and `/debug/graph`, over plain HTTP. Empty serves none.
     #[arg(long, default_value = "127.0.0.1:8080")]
     diagnostics_address: String,
 }
@@ -64,13 +69,15 @@ impl Endpoints {
         self,
         health: Health,
         metrics: Metrics,
+        graphs: Graphs,
         stop: CancellationToken,
     ) -> anyhow::Result<()> {
         let probes = Router::new()
             .route("/healthz", get(|| async { "ok" }))
             .route("/readyz", get(ready))
             .with_state(health);
-        let diagnostics = Router::new().route("/metrics", get(render)).with_state(metrics);
+        let graph = Router::new().route("/debug/graph", get(graph)).with_state(graphs);
+        let diagnostics = Router::new().route("/metrics", get(render)).with_state(metrics).merge(graph);
         tokio::try_join!(
             serve("health probes", self.health, probes, &stop),
             serve("metrics", self.metrics, diagnostics, &stop)
@@ -111,4 +118,18 @@ async fn ready(State(health): State<Health>) -> impl IntoResponse {
 
 async fn render(State(metrics): State<Metrics>) -> impl IntoResponse {
     ([(CONTENT_TYPE, "text/plain; version=0.0.4")], metrics.render())
+}
+
+const PLAIN: &str = "text/plain; charset=utf-8";
+
+/// In the form of `?output=`, as `kapstan graph --output` has it; without, as JSON.
+async fn graph(State(graphs): State<Graphs>, RawQuery(query): RawQuery) -> impl IntoResponse {
+    let query = query.unwrap_or_default();
+    let asked = query.split('&').find_map(|pair| pair.strip_prefix("output="));
+    let Ok(output) = asked.map_or(Ok(Output::Json), |name| Output::from_str(name, false)) else {
+        let why = "output must be text, json, dot or mermaid\n".to_owned();
+        return (StatusCode::BAD_REQUEST, [(CONTENT_TYPE, PLAIN)], why);
+    };
+    let kind = if output == Output::Json { "application/json" } else { PLAIN };
+    (StatusCode::OK, [(CONTENT_TYPE, kind)], graphs.now().show(output))
 }

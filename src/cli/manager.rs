@@ -166,7 +166,7 @@ async fn start(args: Args) -> anyhow::Result<()> {
     let manager = Manager::new(options, client, Arc::new(dialer), clock, metrics.clone());
     let stop = signals::stop()?;
     tracing::info!(version = env!("CARGO_PKG_VERSION"), "manager started");
-    let served = endpoints.serve(manager.health(), metrics, stop.clone());
+    let served = endpoints.serve(manager.health(), metrics, manager.graph(), stop.clone());
     let (served, ()) = tokio::join!(served, manager.run(stop.clone()));
     tracing::info!("manager stopped");
     served

@@ -4,6 +4,7 @@ mod crds;
 mod dev;
 mod diagnostics;
 mod docs;
+mod graph;
 mod logging;
 mod manager;
 mod signals;
@@ -36,6 +37,7 @@ Examples:
   kapstan dev                          see it work; nothing else is needed
   kapstan crds | kubectl apply -f -    install the kinds in a cluster
   kapstan manager                      control them in the cluster of the current kubeconfig
+  kapstan graph                        ask the manager what depends on what
   kapstan simulate                     count what extensions and the API server would see
 
 Exit codes:
@@ -45,10 +47,11 @@ Exit codes:
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    // What these two are for is told by their arguments.
+    // What these are for is told by their arguments.
     Dev(Box<dev::Args>),
     Manager(Box<manager::Args>),
     Simulate(Box<simulate::Args>),
+    Graph(graph::Args),
     /// Print the CustomResourceDefinitions of ExtensionConfig and ClusterClass as YAML.
     ///
     /// They are Cluster API's own. A cluster that has Cluster API has them already.
@@ -87,6 +90,10 @@ impl Cli {
             Command::Simulate(args) => {
                 logging.install(logging::Default::Warnings, std::io::stderr)?;
                 simulate::run(*args)?;
+            }
+            Command::Graph(args) => {
+                logging.install(logging::Default::Warnings, std::io::stderr)?;
+                graph::run(&args)?;
             }
             Command::Crds => crds::run()?,
             Command::Completions { shell } => print(&completions(shell))?,

@@ -15,6 +15,8 @@ use kapstan_api::{
 use tokio::time::Instant;
 
 use super::{
+    gather::Parts,
+    graph::Evaluation,
     keys::{ClassKey, GroupKind, Name, TemplateKey},
     revision::Revision,
     waiting::Waiting,
@@ -169,6 +171,10 @@ pub struct ClassEntry {
     /// What the API server made of the variables written last: the digest written, and the one it then showed.
     /// They differ where the schema of `status` has defaults.
     pub accepted: Option<(Digest, Digest)>,
+    /// The last time that its status was computed.
+    pub(super) last: Option<Evaluation>,
+    /// What it was computed from then.
+    pub(super) parts: Option<Parts>,
     /// Since when something that it names has been found to be absent.
     pub(super) lacks_since: Option<Instant>,
     /// Since when it waits for something that is to come.
@@ -179,6 +185,15 @@ pub struct ClassEntry {
 
 impl ClassEntry {
     pub(super) fn new(class: Arc<Class>, cause: Cause) -> Self {
-        Self { class, evaluated: None, accepted: None, lacks_since: None, waiting: Waiting::default(), cause }
+        Self {
+            class,
+            evaluated: None,
+            accepted: None,
+            last: None,
+            parts: None,
+            lacks_since: None,
+            waiting: Waiting::default(),
+            cause,
+        }
     }
 }

@@ -41,6 +41,11 @@ impl Clocked {
         self.by_age.first()
     }
 
+    /// When a question was last asked.
+    pub(super) fn asked_at(&self, job: &Job) -> Option<Instant> {
+        self.asked.get(job).copied().flatten()
+    }
+
     /// How many there are.
     pub(super) fn len(&self) -> usize {
         self.asked.len()

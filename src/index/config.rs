@@ -3,6 +3,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use jiff::Timestamp;
 use k8s_openapi::{ByteString, apimachinery::pkg::apis::meta::v1::LabelSelector};
 use kapstan_api::{
     annotations, ca, conditions,
@@ -12,6 +13,7 @@ use kube::core::{Selector, SelectorExt as _};
 
 use super::{
     duel::Duel,
+    graph::Evaluation,
     keys::{Job, Name, SecretKey, Target},
     waiting::Waiting,
 };
@@ -229,6 +231,9 @@ pub struct ConfigEntry {
     pub duel: Option<Duel>,
     /// Since when it waits for its Discovery, or for what that needs.
     pub(super) waiting: Waiting,
+    /// The last time that its status was computed, and for which generation and Discovery.
+    pub(super) last: Option<Evaluation>,
+    judged: Option<(i64, Option<Discovered>)>,
     /// What classes were last told.
     pub(super) told: Option<View>,
 }
@@ -243,9 +248,26 @@ impl ConfigEntry {
             is_in_flight: false,
             cause,
             duel: None,
+            last: None,
+            judged: None,
             waiting: Waiting::default(),
             told: None,
         }
+    }
+
+    /// The status was computed.
+    pub(super) fn note_evaluation(&mut self, at: Timestamp) {
+        let generation = self.config.generation;
+        let because = match &self.judged {
+            None => "it was seen for the first time".into(),
+            Some((judged, _)) if *judged != generation => {
+                format!("its spec was changed (generation {generation})").into()
+            }
+            Some((_, discovered)) if *discovered != self.discovered => "a Discovery ended".into(),
+            Some(_) => "its metadata, its status or its Secret was changed, or it has waited for long".into(),
+        };
+        self.last = Some(Evaluation { at, because });
+        self.judged = Some((generation, self.discovered.clone()));
     }
 
     /// Takes over a newer state of the same object.

@@ -84,6 +84,13 @@ impl Gathered {
     /// The digest of all that goes into the evaluation; the same digest gives the same result.
     #[must_use]
     pub fn inputs(&self) -> Digest {
+        let Parts { meaning, answers, templates } = self.parts();
+        Digest::of_all(std::iter::once(meaning).chain(answers).chain(templates))
+    }
+
+    /// All that goes into the evaluation, as digests.
+    #[must_use]
+    pub fn parts(&self) -> Parts {
         let class = &self.entry.class;
         let answers = self.answers.iter().map(|(patch, known)| match known {
             Known::Answer(answer) => Digest::of(&(patch, "answer", answer.digest.to_string())),
@@ -93,7 +100,41 @@ impl Gathered {
         let templates =
             self.templates.iter().map(|(reference, finding)| Digest::of(&(reference.to_string(), finding)));
         let meaning = Digest::of(&(&class.uid, class.generation, class.is_paused));
-        Digest::of_all(std::iter::once(meaning).chain(answers).chain(templates))
+        Parts { meaning, answers: answers.collect(), templates: templates.collect() }
+    }
+}
+
+/// What goes into the evaluation of a class, as digests.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parts {
+    /// The class itself.
+    pub meaning: Digest,
+    /// Its answers, in the order of the patches that ask.
+    pub answers: Box<[Digest]>,
+    /// Its templates, in the order of the references.
+    pub templates: Box<[Digest]>,
+}
+
+impl Parts {
+    /// Why it was evaluated, given what it was evaluated from before.
+    pub(super) fn because(&self, before: Option<&Self>, class: &Class) -> String {
+        let Some(before) = before else { return "it was seen for the first time".to_owned() };
+        if self.meaning != before.meaning {
+            return format!("it was changed (generation {})", class.generation);
+        }
+        let differs = |now: &[Digest], then: &[Digest], place: usize| now.get(place) != then.get(place);
+        let answers = class.questions.iter().enumerate();
+        let answers = answers.filter(|(place, _)| differs(&self.answers, &before.answers, *place));
+        let answers = answers.map(|(_, question)| format!("the answer of {}", question.handler));
+        let templates = class.templates.iter().enumerate();
+        let templates = templates.filter(|(place, _)| differs(&self.templates, &before.templates, *place));
+        let templates = templates.map(|(_, template)| format!("{} {}", template.kind, template.name));
+        let mut changed = answers.chain(templates);
+        match (changed.next(), changed.count()) {
+            (Some(first), 0) => format!("{first} is another"),
+            (Some(first), more) => format!("{first} is another, and {more} more"),
+            (None, _) => "somebody else changed its status".to_owned(),
+        }
     }
 }
 

@@ -13,6 +13,7 @@ pub mod class;
 pub mod config;
 pub mod driver;
 pub mod duel;
+pub mod graph;
 pub mod keys;
 pub mod lenient;
 pub mod question;
@@ -35,6 +36,7 @@ use std::{
     sync::Arc,
 };
 
+use jiff::Timestamp;
 use k8s_openapi::ByteString;
 use kapstan_api::{cluster_class::HandlerRole, handler_name};
 use tokio::time::Instant;
@@ -44,6 +46,8 @@ use self::{
     clocked::Clocked,
     config::{Config, ConfigEntry, Discovered, DiscoveryResult, Registration, View},
     duel::Duel,
+    gather::Parts,
+    graph::Evaluation,
     keys::{ClassKey, GroupKind, Job, Name, SecretKey, Target, TemplateKey},
     place::SecretState,
     question::QuestionEntry,
@@ -384,6 +388,28 @@ impl Index {
             entry.evaluated = Some(evaluated);
             entry.cause = Cause::Change; // what is asked from now on has another reason than the start
             self.let_go(&class.key);
+        }
+    }
+
+    /// The status of a class was computed, from these parts if it was judged; `because` says why it was if not.
+    pub fn note_evaluation(&mut self, class: &Class, at: Timestamp, why: Result<Parts, &str>) {
+        let entry = self.classes.get_mut(&class.key).filter(|entry| entry.class.uid == class.uid);
+        let Some(entry) = entry else { return };
+        let because = match &why {
+            Ok(parts) => parts.because(entry.parts.as_ref(), class).into(),
+            Err(because) => (*because).into(),
+        };
+        entry.last = Some(Evaluation { at, because });
+        if let Ok(parts) = why {
+            entry.parts = Some(parts);
+        }
+    }
+
+    /// The status of a config was computed.
+    pub fn note_config_evaluation(&mut self, config: &Config, at: Timestamp) {
+        let entry = self.configs.get_mut(&config.name).filter(|entry| entry.config.uid == config.uid);
+        if let Some(entry) = entry {
+            entry.note_evaluation(at);
         }
     }
 

@@ -21,7 +21,7 @@ use crate::{
     index::{
         Index,
         class::{Class, Evaluated},
-        gather::{Answered, Gathered, Known},
+        gather::{Answered, Gathered, Known, Parts},
         keys::ClassKey,
         waiting::Moment,
     },
@@ -90,7 +90,7 @@ async fn wait(gathered: &Gathered, ctx: &Context) -> Result<bool, Error> {
         open.map(|awaited| (awaited.clone(), index.describe(awaited))).collect::<Vec<_>>()
     };
     let Some(desired) = plan::pending(class, &ctx.shared.with(in_words), since) else { return Ok(true) };
-    ctx.metrics.evaluated(KIND);
+    note_evaluation(ctx, class, Err("it has waited for long"));
     let now = ctx.clock.timestamp();
     let is_done = match status::change(&class.observed, gathered.entry.accepted, &desired, now) {
         Change::Patch(body) => write(ctx, class, &desired, body).await?,
@@ -159,7 +159,7 @@ fn decide(gathered: &Gathered, inputs: Digest, ctx: &Context) -> Option<(Desired
 fn evaluate(gathered: &Gathered, ctx: &Context) -> Option<Desired> {
     let class = &gathered.entry.class;
     if class.is_paused {
-        ctx.metrics.evaluated(KIND);
+        note_evaluation(ctx, class, Ok(gathered.parts()));
         return Some(plan::paused(class));
     }
     // All of them, so that all that are missing are asked for at once.
@@ -172,8 +172,14 @@ fn evaluate(gathered: &Gathered, ctx: &Context) -> Option<Desired> {
         ctx.shared.queues().classes.add(class.key.clone());
         return None;
     };
-    ctx.metrics.evaluated(KIND);
+    note_evaluation(ctx, class, Ok(gathered.parts()));
     Some(plan::evaluate(class, &answers, &gathered.templates))
+}
+
+/// Counts an evaluation, and notes why it was made.
+fn note_evaluation(ctx: &Context, class: &Class, why: Result<Parts, &str>) {
+    ctx.metrics.evaluated(KIND);
+    ctx.shared.with(|index| index.note_evaluation(class, ctx.clock.timestamp(), why));
 }
 
 /// What a patch was answered; `None` when the cache has dropped it, so that the question is open again.
@@ -231,7 +237,11 @@ mod tests {
     use super::*;
     use crate::{
         controllers::tests::fixtures::{Bench, offering, pass},
-        index::tests::fixtures::{class, config, key},
+        index::{
+            graph::Times,
+            keys::Job,
+            tests::fixtures::{class, config, key},
+        },
         runtime::{Options, tests::in_process::Behaviour},
     };
 
@@ -265,6 +275,34 @@ mod tests {
         bench.context.shared.queues().classes.add(key("ns/one"));
         pass(Duration::from_mins(1)).await;
         assert_eq!((patches(&bench).len(), bench.metric(EVALUATIONS)), (1, 1));
+    }
+
+    /// Why the class was last evaluated, by `kapstan graph`.
+    fn because(bench: &Bench, id: &str) -> String {
+        let queues = bench.context.shared.queues();
+        let times = Times { queues, period: Duration::ZERO, now: Moment::now(&bench.context.clock) };
+        let graph = bench.with(|index| index.graph(times));
+        graph.nodes.into_iter().find(|node| node.id == id).and_then(|node| node.because).unwrap_or_default()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_graph_says_why_an_object_was_evaluated() {
+        let bench = discovered().await;
+        assert_eq!(because(&bench, "extensionconfig/ext-a"), "a Discovery ended");
+        let object = || class("ns/one").asking("a.ext-a").asking("b.ext-a");
+        bench.create_class(object());
+        pass(Duration::from_secs(10)).await;
+        let why = || because(&bench, "clusterclass/ns/one");
+        assert_eq!(why(), "it was seen for the first time");
+        bench.create_class(object().at_generation(2).at_version(50));
+        pass(Duration::from_secs(10)).await;
+        assert_eq!(why(), "it was changed (generation 2)");
+        bench.extension.behave(offering(&[], "zone"));
+        let jobs = bench.with(|index| index.gather(&key("ns/one"))).unwrap().answers;
+        let Known::Answer(answered) = &jobs[1].1 else { panic!("{jobs:?}") };
+        bench.context.shared.queues().jobs.add(Job::Question(answered.question.key()));
+        pass(Duration::from_secs(10)).await;
+        assert_eq!(why(), "the answer of b.ext-a is another");
     }
 
     #[tokio::test(start_paused = true)]

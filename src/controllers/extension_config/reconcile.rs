@@ -63,6 +63,7 @@ async fn step(name: &Name, ctx: &Context) -> Result<bool, Error> {
     }
     let pending = pending_since(&state, ctx);
     ctx.metrics.evaluated(KIND);
+    ctx.shared.with(|index| index.note_config_evaluation(&state.config, ctx.clock.timestamp()));
     let is_done = match status::after(&state, pending, ctx.clock.timestamp()) {
         Some(body) => write(ctx, &state.config, "status", body).await?,
         None => true,
