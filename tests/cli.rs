@@ -338,17 +338,22 @@ impl Site {
         let running = self.kapstan()?.start().await?;
         assert_eq!(get(running.health, "/healthz").await?, (200, "ok".to_owned()));
         running.until_ready().await?;
-        until(DEADLINE, "discovery", async || {
+        until(DEADLINE, "discovery and its write", async || {
             let (status, metrics) = get(running.diagnostics, "/metrics").await?;
             assert_eq!(status, 200);
             let called = "kapstan_extension_calls_total{cause=\"restart\",extension=\"healthy\",hook=\"Discovery\",result=\"ok\"} 1";
-            Ok(metrics.contains(called).then_some(()))
+            let written = "kapstan_writes_total{kind=\"ExtensionConfig\",result=\"ok\"} 1";
+            Ok((metrics.contains(called) && metrics.contains(written)).then_some(()))
         })
         .await?;
         assert_eq!(get(running.health, "/metrics").await?.0, 404);
         graphs_are_shown(running.diagnostics).await?;
         let logged = running.end().await?;
         assert!(logged.iter().any(|line| line["fields"]["message"] == "manager stopped"), "{logged:?}");
+        let is_write =
+            |line: &&Value| line["fields"]["message"] == "written" && line["fields"]["name"] == "healthy";
+        let written: Vec<_> = logged.iter().filter(is_write).map(|line| &line["fields"]["what"]).collect();
+        assert_eq!(written, ["status"], "{logged:?}");
         Ok(())
     }
 

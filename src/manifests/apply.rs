@@ -12,7 +12,7 @@ use k8s_openapi::{
 };
 use kube::{
     Api, Client,
-    api::{DynamicObject, Patch, PatchParams, ValidationDirective},
+    api::{DynamicObject, Patch, PatchParams},
     core::{ApiResource, GroupVersionKind, Status},
     runtime::wait::{await_condition, conditions},
 };
@@ -137,7 +137,6 @@ impl Applying<'_> {
         };
         let mut params = PatchParams::apply(self.options.field_manager);
         params.force = self.options.force;
-        params.field_validation = Some(ValidationDirective::Strict);
         let applied = api.patch(&object.name, &params, &Patch::Apply(&object.value)).await;
         applied.map(drop).map_err(|error| refusal(&error))
     }

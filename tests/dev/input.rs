@@ -8,10 +8,10 @@ use tokio::net::TcpListener;
 
 use crate::process::{Ended, Kapstan};
 
-const SOUND: &str = "{apiVersion: v1, kind: Namespace, metadata: {name: team}}\n";
+pub(crate) const SOUND: &str = "{apiVersion: v1, kind: Namespace, metadata: {name: team}}\n";
 
 /// A class whose parts are wrong in two ways, the second of which a CEL rule finds.
-const CLASS: &str = "---
+pub(crate) const CLASS: &str = "---
 apiVersion: cluster.x-k8s.io/v1beta2
 kind: ClusterClass
 metadata: {name: wrong, namespace: team}
@@ -33,7 +33,7 @@ spec:
           - {type: Ready, status: 'False', timeoutSeconds: 300}
 ";
 
-const CONFIG: &str = "---
+pub(crate) const CONFIG: &str = "---
 apiVersion: runtime.cluster.x-k8s.io/v1beta2
 kind: ExtensionConfig
 metadata: {name: wrong}
@@ -41,7 +41,7 @@ spec:
   clientConfig: {url: ''}
 ";
 
-const MISSPELT: &str = "---
+pub(crate) const MISSPELT: &str = "---
 apiVersion: runtime.cluster.x-k8s.io/v1beta2
 kind: ExtensionConfig
 metadata: {name: misspelt}
@@ -49,7 +49,7 @@ spec:
   clientConfig: {url: 'https://e', cabundle: aaaa}
 ";
 
-const UNKNOWN: &str = "---
+pub(crate) const UNKNOWN: &str = "---
 apiVersion: example.com/v1
 kind: Gizmo
 metadata: {name: g, namespace: team}

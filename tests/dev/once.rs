@@ -136,8 +136,9 @@ async fn an_extension_that_does_not_answer_is_a_reason(#[case] url: &str, #[case
 async fn a_table_tells_every_reason_too() -> Result<()> {
     let dev = Kapstan::dev(&["--once", "--timeout=4s", "-f", "config.yaml"])?;
     let dev = dev.file("config.yaml", &CONFIG.replace("URL\n", "${EXTENSION_URL}/imgaes\n"))?;
-    let Ended { code, stdout, .. } = dev.end().await?;
+    let Ended { code, stdout, stderr } = dev.end().await?;
     assert_eq!(code, Some(1));
+    assert!(stderr.contains(" WARN kapstan::jobs: discovery failed extension=one error="), "{stderr}");
     let says = "\nnot ready 4.0 s after the last one was applied:\n* ExtensionConfig one: Discovered is False: NotDiscovered: ";
     assert!(stdout.contains(says), "{stdout}");
     assert!(!stdout.contains("kubectl"), "{stdout}");
