@@ -105,6 +105,17 @@ impl Index {
         })
     }
 
+    /// The Discovery that must be asked for now. It counts as under way from here on: whoever looks before the call
+    /// begins does not ask for another.
+    pub fn request_discovery(&mut self, name: &Name) -> Option<Job> {
+        if !self.needs_discovery(name) {
+            return None;
+        }
+        let entry = self.configs.get_mut(name)?;
+        entry.is_in_flight = true;
+        Some(entry.config.discovery())
+    }
+
     /// A question's call ended. Wakes those that ask it when the answer is another one than before, and else only
     /// those that waited for it.
     pub fn answered(&mut self, key: QuestionKey, outcome: QuestionOutcome) -> Wake {

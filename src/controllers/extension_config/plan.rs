@@ -24,8 +24,6 @@ pub struct State {
     pub discovered: Option<Discovered>,
     /// Whether that is about the present generation.
     pub is_discovery_current: bool,
-    /// Whether a Discovery must be asked for now.
-    pub needs_discovery: bool,
 }
 
 /// Where the CA of a config stands.
@@ -59,7 +57,6 @@ impl State {
             ca,
             discovered: entry.discovered.clone(),
             is_discovery_current: entry.is_discovery_current(),
-            needs_discovery: index.needs_discovery(name),
         })
     }
 

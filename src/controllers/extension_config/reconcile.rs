@@ -58,8 +58,10 @@ async fn step(name: &Name, ctx: &Context) -> Result<bool, Error> {
             Err(error) => return Err(error),
         }
     }
-    if state.needs_discovery && state.ca != Ca::Unknown {
-        ctx.shared.queues().jobs.renew(state.config.discovery());
+    if state.ca != Ca::Unknown
+        && let Some(job) = ctx.shared.with(|index| index.request_discovery(name))
+    {
+        ctx.shared.queues().jobs.renew(job);
     }
     let pending = pending_since(&state, ctx);
     ctx.metrics.evaluated(KIND);

@@ -114,6 +114,23 @@ fn an_edited_config_does_not_wait_for_the_call_to_what_it_was() {
 }
 
 #[test]
+fn a_discovery_that_was_requested_is_not_requested_again_before_it_ends() {
+    let mut world = discovered();
+    let _ = world.config(config("ext-a").at_url("https://new.test").at_generation(2));
+    let job = world.discovery("ext-a");
+    assert_eq!(world.index.request_discovery(&"ext-a".into()), Some(job.clone()));
+    assert_eq!(world.index.request_discovery(&"ext-a".into()), None, "it waits for its turn");
+    assert!(world.index.begin(&job).is_some());
+    assert_eq!(world.index.request_discovery(&"ext-a".into()), None, "it is under way");
+    let Job::Discovery(target) = &job else { panic!("{job:?}") };
+    let _ = world.index.discovered(target, Ok([].into()));
+    assert_eq!(world.index.request_discovery(&"ext-a".into()), None, "it has ended");
+    let _ = world.config(config("ext-a").at_url("https://newer.test").at_generation(3));
+    let newer = world.discovery("ext-a");
+    assert_eq!(world.index.request_discovery(&"ext-a".into()), Some(newer));
+}
+
+#[test]
 fn only_what_somebody_changed_counts_as_edited() {
     let mut world = discovered();
     let asking = || class("ns/one").asking("dv.ext-a");
