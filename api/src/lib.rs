@@ -18,14 +18,18 @@ pub mod ca;
 pub mod cluster;
 pub mod cluster_class;
 pub mod conditions;
+pub mod conversion;
+pub mod crd;
 pub mod discovery;
 pub mod extension_config;
 pub mod handler_name;
 pub mod hooks;
 pub mod labels;
+pub mod openapi;
 pub mod owner_references;
 pub mod refversions;
 pub mod text;
+pub mod types;
 pub mod variables;
 
 mod kind;

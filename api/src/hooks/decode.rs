@@ -10,13 +10,46 @@ use crate::text;
 pub enum Shape {
     /// An object with these fields.
     Object(&'static [(&'static str, Shape)]),
+    /// An object with these fields, of a type that may contain itself.
+    Struct(&'static [(&'static str, fn() -> Shape)]),
     /// A list of such things.
     List(&'static Shape),
-    /// Anything else; left to the field's own type.
+    /// A list of things of a type that may contain itself.
+    ListOf(fn() -> Shape),
+    /// Such things by name.
+    MapOf(fn() -> Shape),
+    /// A single value, with what `null` stands for in a list or map.
+    Scalar(Zero),
+    /// Any other single value; left to the field's own type.
     Leaf,
+    /// Anything.
+    Any,
+}
+
+/// What `null` stands for.
+#[derive(Clone, Copy, Debug)]
+pub enum Zero {
+    /// An empty text.
+    Text,
+    /// The number 0.
+    Number,
+    /// False.
+    False,
 }
 
 impl Shape {
+    /// What `null` stands for where it cannot be left out.
+    fn zero(&self) -> Value {
+        match self {
+            Self::Object(_) | Self::Struct(_) | Self::MapOf(_) => Value::Object(Map::new()),
+            Self::List(_) | Self::ListOf(_) => Value::Array(Vec::new()),
+            Self::Scalar(Zero::Text) => Value::from(""),
+            Self::Scalar(Zero::Number) => Value::from(0),
+            Self::Scalar(Zero::False) => Value::from(false),
+            Self::Leaf | Self::Any => Value::Null,
+        }
+    }
+
     /// An object with these fields.
     #[must_use]
     pub const fn object(fields: &'static [(&'static str, Shape)]) -> Self {
@@ -50,16 +83,24 @@ pub enum DecodeError {
 /// [`DecodeError`], with a bounded text that is free of control characters.
 pub fn decode<M: Message>(body: &[u8]) -> Result<M, DecodeError> {
     let first = serde_json::Deserializer::from_slice(body).into_iter::<Value>().next();
-    let mut value = match first {
+    let value = match first {
         Some(Ok(value)) => value,
         Some(Err(error)) => return Err(syntax(&error.to_string())),
         None => return Err(syntax("the body is empty")),
     };
+    read(value, &M::shape()).map_err(|problem| mismatch::<M>(&problem))
+}
+
+/// Reads any type from JSON as Go does.
+///
+/// # Errors
+/// What does not fit, with the field's name.
+pub fn read<T: serde::de::DeserializeOwned>(mut value: Value, shape: &Shape) -> Result<T, String> {
     if value.is_null() {
         value = Value::Object(Map::new());
     }
-    fit(&mut value, &M::SHAPE, "").map_err(|problem| mismatch::<M>(&problem))?;
-    serde_json::from_value(value).map_err(|error| mismatch::<M>(&error.to_string()))
+    fit(&mut value, shape, "")?;
+    serde_json::from_value(value).map_err(|error| error.to_string())
 }
 
 fn syntax(problem: &str) -> DecodeError {
@@ -73,38 +114,81 @@ fn mismatch<M: Message>(problem: &str) -> DecodeError {
 /// Gives fields their exact names and drops `null`; a value of another structure is an error that names it.
 fn fit(value: &mut Value, shape: &Shape, path: &str) -> Result<(), String> {
     match (shape, value) {
-        (Shape::Leaf, _) => Ok(()),
-        (Shape::Object(fields), Value::Object(object)) => fit_object(object, fields, path),
-        (Shape::List(items), Value::Array(values)) => {
-            values.iter_mut().enumerate().try_for_each(|(index, item)| {
-                if item.is_null() {
-                    *item = Value::Object(Map::new());
-                }
-                fit(item, items, &format!("{path}[{index}]"))
-            })
+        (Shape::Leaf | Shape::Scalar(_), found @ Value::Array(_)) => {
+            Err(unexpected(path, "a single value", found))
         }
-        (Shape::Object(_), other) => Err(unexpected(path, "an object", other)),
-        (Shape::List(_), other) => Err(unexpected(path, "a list", other)),
+        (Shape::Leaf | Shape::Scalar(_) | Shape::Any, _) => Ok(()),
+        (Shape::Object(fields), Value::Object(object)) => {
+            fields.iter().try_for_each(|(name, shape)| fit_field(object, name, shape, path))
+        }
+        (Shape::Struct(fields), Value::Object(object)) => {
+            fields.iter().try_for_each(|(name, shape)| fit_field(object, name, &shape(), path))
+        }
+        (Shape::List(items), Value::Array(values)) => fit_items(values, items, path),
+        (Shape::ListOf(items), Value::Array(values)) => fit_items(values, &items(), path),
+        (Shape::MapOf(values), Value::Object(entries)) => {
+            let shape = values();
+            entries
+                .iter_mut()
+                .try_for_each(|(name, value)| fit_inside(value, &shape, || format!("{path}[{name}]")))
+        }
+        (Shape::Object(_) | Shape::Struct(_) | Shape::MapOf(_), other) => {
+            Err(unexpected(path, "an object", other))
+        }
+        (Shape::List(_) | Shape::ListOf(_), other) => Err(unexpected(path, "a list", other)),
     }
 }
 
-fn fit_object(
-    object: &mut Map<String, Value>,
-    fields: &'static [(&'static str, Shape)],
-    path: &str,
-) -> Result<(), String> {
-    for (name, shape) in fields {
-        let Some(mut value) = take_field(object, name) else { continue };
-        if value.is_null() {
-            continue;
+/// Gives fields their exact names and drops `null` and what the shape does not know.
+///
+/// # Errors
+/// What does not fit, with the field's name.
+pub(crate) fn prune(value: &mut Value, shape: &Shape) -> Result<(), String> {
+    fit(value, shape, "")?;
+    drop_unknown(value, shape);
+    Ok(())
+}
+
+fn drop_unknown(value: &mut Value, shape: &Shape) {
+    match (shape, value) {
+        (Shape::Struct(fields), Value::Object(object)) => object.retain(|name, value| {
+            let known = fields.iter().find(|(known, _)| known == name);
+            known.inspect(|(_, shape)| drop_unknown(value, &shape())).is_some()
+        }),
+        (Shape::ListOf(items), Value::Array(values)) => {
+            let shape = items();
+            values.iter_mut().for_each(|value| drop_unknown(value, &shape));
         }
-        let path = if path.is_empty() { (*name).to_owned() } else { format!("{path}.{name}") };
-        fit(&mut value, shape, &path)?;
-        if let (Shape::Leaf, Value::Array(_)) = (shape, &value) {
-            return Err(unexpected(&path, "a single value", &value));
+        (Shape::MapOf(values), Value::Object(entries)) => {
+            let shape = values();
+            entries.values_mut().for_each(|value| drop_unknown(value, &shape));
         }
-        object.insert((*name).to_owned(), value);
+        _ => {}
     }
+}
+
+fn fit_items(values: &mut [Value], shape: &Shape, path: &str) -> Result<(), String> {
+    let mut items = values.iter_mut().enumerate();
+    items.try_for_each(|(index, item)| fit_inside(item, shape, || format!("{path}[{index}]")))
+}
+
+/// Where `null` cannot be dropped, it becomes what it stands for.
+fn fit_inside(value: &mut Value, shape: &Shape, path: impl FnOnce() -> String) -> Result<(), String> {
+    if value.is_null() {
+        *value = shape.zero();
+        return Ok(());
+    }
+    fit(value, shape, &path())
+}
+
+fn fit_field(object: &mut Map<String, Value>, name: &str, shape: &Shape, path: &str) -> Result<(), String> {
+    let Some(mut value) = take_field(object, name) else { return Ok(()) };
+    if value.is_null() && !matches!(shape, Shape::Any) {
+        return Ok(());
+    }
+    let path = if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
+    fit(&mut value, shape, &path)?;
+    object.insert(name.to_owned(), value);
     Ok(())
 }
 

@@ -1,4 +1,5 @@
-//! Messages of the hooks Discovery and `DiscoverVariables`, and the [`catalog`] of all hooks.
+//! The [`catalog`] of all hooks, and the messages of the hooks Discovery and `DiscoverVariables` that the manager
+//! itself asks; those of the others are in [`types::hooks`](crate::types::hooks).
 //!
 //! Reading is as lenient as upstream's JSON decoder (Go): see [`decode`]. Mirrors Cluster API
 //! `api/runtime/hooks/v1alpha1`.
@@ -15,16 +16,19 @@ use crate::{
 
 pub mod catalog;
 
+mod all;
 mod decode;
 
-pub use decode::{DecodeError, Shape, decode};
+pub use all::*;
+pub(crate) use decode::prune;
+pub use decode::{DecodeError, Shape, Zero, decode, read};
 
 use catalog::GroupVersionHook;
 
 /// A hook: what is asked, what is answered.
 pub trait Hook {
     /// The request.
-    type Request: Message;
+    type Request: Request;
     /// The response.
     type Response: Response;
     /// The hook's name in the catalog.
@@ -41,8 +45,18 @@ pub trait Hook {
 pub trait Message: Serialize + DeserializeOwned + Clone + fmt::Debug + Send + Sync + 'static {
     /// The message's `kind`.
     const KIND: &'static str;
+
     /// Its fields as they are named on the wire.
-    const SHAPE: Shape;
+    #[must_use]
+    fn shape() -> Shape;
+}
+
+/// What all requests have.
+pub trait Request: Message {
+    /// What is sent along for the handler; nothing where the hook has no settings.
+    fn settings(&self) -> BTreeMap<String, String>;
+    /// Replaces it; nothing happens where the hook has no settings.
+    fn set_settings(&mut self, settings: BTreeMap<String, String>);
 }
 
 /// What all responses have.
@@ -57,6 +71,14 @@ pub trait Response: Message {
     fn status(&self) -> &ResponseStatus;
     /// What the extension says besides; empty when it says nothing.
     fn message(&self) -> &str;
+    /// Says something else besides.
+    fn set_message(&mut self, message: String);
+    /// After how many seconds to ask again before going on; zero to go on. `None` where the hook has no such field.
+    fn retry_after_seconds(&self) -> Option<i32> {
+        None
+    }
+    /// Sets it, where the hook has it.
+    fn set_retry_after_seconds(&mut self, _seconds: i32) {}
 }
 
 /// Whether an extension says that it succeeded.
@@ -126,7 +148,10 @@ macro_rules! message {
 
         impl Message for $message {
             const KIND: &'static str = stringify!($message);
-            const SHAPE: Shape = $shape;
+
+            fn shape() -> Shape {
+                $shape
+            }
         }
     };
 }
@@ -149,6 +174,10 @@ macro_rules! response {
 
             fn message(&self) -> &str {
                 &self.message
+            }
+
+            fn set_message(&mut self, message: String) {
+                self.message = message;
             }
         }
     };

@@ -5,6 +5,7 @@ use serde_json::Value;
 use crate::Runner;
 
 mod ca;
+mod conversion;
 mod discovery;
 mod hooks;
 mod merge;
@@ -12,8 +13,9 @@ mod registry;
 mod variables;
 
 /// How each file is run.
-pub(crate) const RUNNERS: [Runner; 8] = [
+pub(crate) const RUNNERS: [Runner; 9] = [
     ca::RUNNER,
+    conversion::RUNNER,
     discovery::RUNNER,
     hooks::RUNNER,
     merge::RUNNER,
