@@ -1,4 +1,5 @@
-//! The CRDs that the binary carries: copies of Cluster API's, as they are in `config`.
+//! The CRDs that the binary carries, as they are in `config`: our own kinds, equal to what the types say
+//! (`kapstan_api::crd`), and copies of Cluster API's for the kinds of templates.
 
 /// A CRD, and the file that it is from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +53,13 @@ mod tests {
             .collect();
         files.sort();
         assert_eq!(crds.iter().map(|crd| crd.file).collect::<Vec<_>>(), files);
+    }
+
+    #[test]
+    fn our_own_are_those_of_the_types() {
+        let files: Vec<serde_json::Value> =
+            OWN.iter().map(|crd| serde_saphyr::from_str(crd.yaml).unwrap()).collect();
+        assert_eq!(files, kapstan_api::crd::all());
     }
 
     #[test]

@@ -33,7 +33,7 @@ pub fn extension_config() -> Value {
     definition(
         "runtime.cluster.x-k8s.io",
         "Cluster",
-        json!({
+        &json!({
             "categories": ["cluster-api"],
             "kind": "ExtensionConfig",
             "listKind": "ExtensionConfigList",
@@ -41,7 +41,7 @@ pub fn extension_config() -> Value {
             "shortNames": ["ext"],
             "singular": "extensionconfig",
         }),
-        json!({"cluster.x-k8s.io/v1beta2": "v1beta2"}),
+        &json!({"cluster.x-k8s.io/v1beta2": "v1beta2"}),
         [old, new],
     )
 }
@@ -69,7 +69,7 @@ pub fn cluster_class() -> Value {
     definition(
         "cluster.x-k8s.io",
         "Namespaced",
-        json!({
+        &json!({
             "categories": ["cluster-api"],
             "kind": "ClusterClass",
             "listKind": "ClusterClassList",
@@ -77,7 +77,7 @@ pub fn cluster_class() -> Value {
             "shortNames": ["cc"],
             "singular": "clusterclass",
         }),
-        json!({"cluster.x-k8s.io/v1beta1": "v1beta1", "cluster.x-k8s.io/v1beta2": "v1beta2"}),
+        &json!({"cluster.x-k8s.io/v1beta1": "v1beta1", "cluster.x-k8s.io/v1beta2": "v1beta2"}),
         [old, new],
     )
 }
@@ -99,7 +99,7 @@ fn condition(name: &str, priority: Option<i32>) -> Value {
 }
 
 /// The last version is the one that is stored.
-fn definition(group: &str, scope: &str, names: Value, labels: Value, versions: [Version; 2]) -> Value {
+fn definition(group: &str, scope: &str, names: &Value, labels: &Value, versions: [Version; 2]) -> Value {
     let name = format!("{}.{group}", names["plural"].as_str().unwrap_or_default());
     let count = versions.len();
     let versions = versions.into_iter().enumerate().map(|(index, version)| {

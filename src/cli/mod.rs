@@ -57,6 +57,11 @@ enum Command {
     /// They are Cluster API's own. A cluster that has Cluster API has them already.
     #[command(after_help = "Example:\n  kapstan crds | kubectl apply -f -")]
     Crds,
+    /// Print the OpenAPI document of all hooks as JSON.
+    ///
+    /// It says what extensions are sent and what they may answer.
+    #[command(after_help = "Example:\n  kapstan openapi > runtime-hooks.json")]
+    Openapi,
     /// Print a script that completes commands and flags in a shell.
     #[command(after_help = COMPLETIONS)]
     Completions {
@@ -96,6 +101,7 @@ impl Cli {
                 graph::run(&args)?;
             }
             Command::Crds => crds::run()?,
+            Command::Openapi => print(&format!("{:#}\n", kapstan_api::openapi::document()))?,
             Command::Completions { shell } => print(&completions(shell))?,
             Command::Docs => docs::run()?,
         }

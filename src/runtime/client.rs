@@ -7,7 +7,7 @@ use std::time::Duration;
 use kapstan_api::hooks::catalog::{self, GroupVersionHook};
 use kapstan_api::hooks::{
     self, DiscoverVariables, DiscoverVariablesRequest, Discovery, DiscoveryRequest, DiscoveryResponse, Hook,
-    Response as _, ResponseStatus,
+    Message as _, Response as _, ResponseStatus,
 };
 use parking_lot::Mutex;
 use tokio::time::Instant;
@@ -19,6 +19,7 @@ use super::extension::{DEFAULT_TIMEOUT, Extension, Question, QuestionKey};
 use super::flight::{Flights, Lost, Seat};
 use super::http::{self, HttpClient, Post, Reply};
 use super::limits::Limits;
+use super::registry::Registration;
 use super::tls::{Identity, Tls};
 use super::transport::Dial;
 use crate::clock::Clock;
@@ -185,6 +186,33 @@ impl Client {
         self.outcome(seat, target).await
     }
 
+    /// Calls a handler of any hook, now; nothing is shared or remembered. The answer is one of success; no failure policy is
+    /// applied.
+    ///
+    /// # Errors
+    /// The call's.
+    pub(super) async fn call_hook<H: Hook>(
+        &self,
+        registration: &Registration,
+        request: &H::Request,
+        cause: Cause,
+    ) -> Called<H::Response> {
+        let target = Target {
+            extension: registration.extension.name.clone(),
+            handler: Some(registration.name.clone()),
+            hook: H::NAME.into(),
+        };
+        let call = Call {
+            extension: &registration.extension,
+            handler: Some(registration.handler_in_extension()),
+            hook: registration.hook.clone(),
+            timeout: registration.timeout(),
+            cause,
+        };
+        let answer = self.call::<H>(call, request).await;
+        answer.map(|(response, _)| response).map_err(|failure| failed(target, failure))
+    }
+
     /// The last answer to a question, when it is at hand and was asked for within `max_age`.
     #[must_use]
     pub fn answer(&self, question: &Question, max_age: Duration) -> Option<Answer> {
@@ -203,6 +231,10 @@ impl Client {
     pub fn invalidate(&self, uid: &str) {
         self.discoveries.invalidate(uid, || ());
         self.variables.invalidate(uid, || self.answers.forget(uid));
+    }
+
+    pub(super) fn now(&self) -> Instant {
+        self.clock.now()
     }
 
     async fn outcome<T: Clone>(&self, seat: Seat<Called<T>>, target: Target) -> Called<T> {
@@ -238,7 +270,7 @@ impl Client {
             uri: endpoint.uri(&call.hook, call.handler, call.timeout)?,
             address: endpoint.address_text(),
             authorization: endpoint.authorization().cloned(),
-            body: serde_json::to_vec(request).map_err(|error| Failure::internal(&error.to_string()))?,
+            body: body::<H>(&call.hook, request)?,
             timeout: call.timeout,
         };
         let http = self.http_client(call.extension).await?;
@@ -299,6 +331,15 @@ struct Call<'a> {
     hook: GroupVersionHook,
     timeout: Duration,
     cause: Cause,
+}
+
+/// A request as it is sent: with its type, in the version that the handler serves.
+fn body<H: Hook>(hook: &GroupVersionHook, request: &H::Request) -> Result<Vec<u8>, Failure> {
+    let internal = |error: serde_json::Error| Failure::internal(&error.to_string());
+    let mut body = serde_json::to_value(request).map_err(internal)?;
+    body["apiVersion"] = hook.api_version().into();
+    body["kind"] = H::Request::KIND.into();
+    serde_json::to_vec(&body).map_err(internal)
 }
 
 fn failed(target: Target, failure: Failure) -> Arc<CallError> {

@@ -1,5 +1,7 @@
 //! Reading a message as Go's `encoding/json` would, since extensions are written against that.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 
 use super::Message;
@@ -11,7 +13,7 @@ pub enum Shape {
     /// An object with these fields.
     Object(&'static [(&'static str, Shape)]),
     /// An object with these fields, of a type that may contain itself.
-    Struct(&'static [(&'static str, fn() -> Shape)]),
+    Struct(&'static [Named]),
     /// A list of such things.
     List(&'static Shape),
     /// A list of things of a type that may contain itself.
@@ -25,6 +27,9 @@ pub enum Shape {
     /// Anything.
     Any,
 }
+
+/// A field and how it is read.
+pub type Named = (&'static str, fn() -> Shape);
 
 /// What `null` stands for.
 #[derive(Clone, Copy, Debug)]
@@ -82,7 +87,9 @@ pub enum DecodeError {
 /// # Errors
 /// [`DecodeError`], with a bounded text that is free of control characters.
 pub fn decode<M: Message>(body: &[u8]) -> Result<M, DecodeError> {
-    let first = serde_json::Deserializer::from_slice(body).into_iter::<Value>().next();
+    let text = String::from_utf8_lossy(body);
+    let text = replace_lone_surrogates(&text);
+    let first = serde_json::Deserializer::from_str(&text).into_iter::<Value>().next();
     let value = match first {
         Some(Ok(value)) => value,
         Some(Err(error)) => return Err(syntax(&error.to_string())),
@@ -101,6 +108,40 @@ pub fn read<T: serde::de::DeserializeOwned>(mut value: Value, shape: &Shape) -> 
     }
     fit(&mut value, shape, "")?;
     serde_json::from_value(value).map_err(|error| error.to_string())
+}
+
+/// Halves of characters, written as escapes, become the replacement character, as what is no UTF-8 does.
+fn replace_lone_surrogates(text: &str) -> Cow<'_, str> {
+    if !text.contains("\\ud") && !text.contains("\\uD") {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('\\') {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let length = match (escaped(rest), rest.get(6..).and_then(escaped)) {
+            (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => 12,
+            (Some(0xd800..=0xdfff), _) => {
+                out.push_str("\\ufffd");
+                rest = &rest[6..];
+                continue;
+            }
+            (Some(_), _) => 6,
+            // The backslash and what it escapes.
+            (None, _) => 1 + rest[1..].chars().next().map_or(0, char::len_utf8),
+        };
+        out.push_str(&rest[..length]);
+        rest = &rest[length..];
+    }
+    out.push_str(rest);
+    Cow::Owned(out)
+}
+
+/// The number in `\uXXXX` at the beginning.
+fn escaped(text: &str) -> Option<u16> {
+    let digits = text.strip_prefix("\\u")?.get(..4)?;
+    digits.bytes().all(|byte| byte.is_ascii_hexdigit()).then(|| u16::from_str_radix(digits, 16).ok())?
 }
 
 fn syntax(problem: &str) -> DecodeError {
@@ -157,11 +198,15 @@ fn drop_unknown(value: &mut Value, shape: &Shape) {
         }),
         (Shape::ListOf(items), Value::Array(values)) => {
             let shape = items();
-            values.iter_mut().for_each(|value| drop_unknown(value, &shape));
+            for value in values {
+                drop_unknown(value, &shape);
+            }
         }
         (Shape::MapOf(values), Value::Object(entries)) => {
             let shape = values();
-            entries.values_mut().for_each(|value| drop_unknown(value, &shape));
+            for value in entries.values_mut() {
+                drop_unknown(value, &shape);
+            }
         }
         _ => {}
     }
@@ -240,6 +285,23 @@ mod tests {
     )]
     fn an_unreadable_body_says_where(#[case] body: &str, #[case] expected: &str) {
         assert_eq!(decode::<DiscoveryResponse>(body.as_bytes()).unwrap_err().to_string(), expected);
+    }
+
+    #[rstest]
+    #[case::lone_high(r#""\ud800""#, "\u{fffd}")]
+    #[case::lone_low(r#""a\uDC00b""#, "a\u{fffd}b")]
+    #[case::two_highs(r#""\ud800\ud83d\ude00""#, "\u{fffd}😀")]
+    #[case::pair(r#""\ud83d\ude00""#, "😀")]
+    #[case::escaped_backslash(r#""\\ud800""#, "\\ud800")]
+    fn halves_of_characters_are_replaced(#[case] json: &str, #[case] expected: &str) {
+        let body = format!(r#"{{"message":{json}}}"#);
+        assert_eq!(decode::<DiscoveryResponse>(body.as_bytes()).unwrap().message, expected);
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_replaced() {
+        let response: DiscoveryResponse = decode(b"{\"message\":\"a\xffb\"}").unwrap();
+        assert_eq!(response.message, "a\u{fffd}b");
     }
 
     #[test]

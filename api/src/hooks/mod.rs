@@ -21,7 +21,7 @@ mod decode;
 
 pub use all::*;
 pub(crate) use decode::prune;
-pub use decode::{DecodeError, Shape, Zero, decode, read};
+pub use decode::{DecodeError, Named, Shape, Zero, decode, read};
 
 use catalog::GroupVersionHook;
 

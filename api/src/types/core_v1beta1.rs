@@ -2,7 +2,10 @@
 //!
 //! Shape: Cluster API `api/core/v1beta1`.
 
-use super::*;
+use super::{
+    Dict, Duration, Go, IntOrString, Json, List, Shape, Time, always, kubernetes, null_is_default, omitempty,
+    omitzero,
+};
 
 go_struct! {
     /// `ClusterAvailabilityGate` of Cluster API.

@@ -2,7 +2,9 @@
 //!
 //! Shape: Cluster API `api/core/v1beta2`.
 
-use super::*;
+use super::{
+    Dict, Go, IntOrString, Json, List, Shape, Time, always, kubernetes, null_is_default, omitempty, omitzero,
+};
 
 go_struct! {
     /// `APIEndpoint` of Cluster API.

@@ -2,7 +2,10 @@
 //!
 //! Shape: Cluster API `api/runtime/hooks/v1alpha1`.
 
-use super::*;
+use super::{
+    Bytes, Dict, Go, Json, List, RawExtension, ResponseStatus, Shape, always, core_v1beta2, null_is_default,
+    omitempty, omitzero,
+};
 
 go_struct! {
     /// `AfterClusterUpgradeRequest` of Cluster API.

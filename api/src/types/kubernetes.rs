@@ -2,7 +2,7 @@
 //!
 //! Shape: Kubernetes `meta/v1` and `core/v1`.
 
-use super::*;
+use super::{Dict, FieldsV1, Go, List, Shape, Time, always, null_is_default, omitempty, omitzero};
 
 go_struct! {
     /// `NodeSwapStatus` of Kubernetes.

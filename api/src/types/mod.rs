@@ -133,7 +133,7 @@ macro_rules! go_struct {
 
         impl Go for $name {
             fn shape() -> Shape {
-                const FIELDS: &[(&str, fn() -> Shape)] = &[$(($wire, <$type as Go>::shape)),*];
+                const FIELDS: &[crate::hooks::Named] = &[$(($wire, <$type as Go>::shape)),*];
                 Shape::Struct(FIELDS)
             }
         }

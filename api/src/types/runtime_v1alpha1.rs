@@ -2,7 +2,7 @@
 //!
 //! Shape: Cluster API `api/runtime/v1alpha1`.
 
-use super::*;
+use super::{Bytes, Dict, Go, List, Shape, always, core_v1beta1, kubernetes, null_is_default, omitempty};
 
 go_struct! {
     /// `ClientConfig` of Cluster API.

@@ -2,7 +2,7 @@
 //!
 //! Shape: Cluster API `api/runtime/v1beta2`.
 
-use super::*;
+use super::{Bytes, Dict, Go, List, Shape, core_v1beta2, kubernetes, null_is_default, omitempty, omitzero};
 
 go_struct! {
     /// `ClientConfig` of Cluster API.

@@ -173,11 +173,11 @@ leaf!(
     json_schema!({"anyOf": [{"type": "integer"}, {"type": "string"}], "x-kubernetes-int-or-string": true})
 );
 
-/// Bytes, in base64. No bytes are the zero value.
+/// Bytes, in base64; `None` when there are none, which is written as `null`.
 ///
 /// Read as Go reads them: line breaks do not count, a list of numbers stands for itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Bytes(pub Vec<u8>);
+pub struct Bytes(pub Option<Vec<u8>>);
 
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
@@ -188,7 +188,10 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 
 impl Serialize for Bytes {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&BASE64.encode(&self.0))
+        match &self.0 {
+            None => serializer.serialize_none(),
+            Some(bytes) => serializer.serialize_str(&BASE64.encode(bytes)),
+        }
     }
 }
 
@@ -201,10 +204,10 @@ impl<'de> Deserialize<'de> for Bytes {
             Numbers(Vec<u8>),
         }
         match Written::deserialize(deserializer)? {
-            Written::Numbers(bytes) => Ok(Self(bytes)),
+            Written::Numbers(bytes) => Ok(Self(Some(bytes))),
             Written::Text(mut text) => {
                 text.retain(|c| !matches!(c, '\r' | '\n'));
-                BASE64.decode(text).map(Self).map_err(|_| D::Error::custom("not base64"))
+                BASE64.decode(text).map(|bytes| Self(Some(bytes))).map_err(|_| D::Error::custom("not base64"))
             }
         }
     }
@@ -230,6 +233,6 @@ impl Go for Bytes {
     }
 
     fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.0.as_ref().is_none_or(Vec::is_empty)
     }
 }

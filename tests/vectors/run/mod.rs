@@ -5,6 +5,7 @@ use serde_json::Value;
 use crate::Runner;
 
 mod ca;
+mod calls;
 mod conversion;
 mod discovery;
 mod hooks;
@@ -13,7 +14,9 @@ mod registry;
 mod variables;
 
 /// How each file is run.
-pub(crate) const RUNNERS: [Runner; 9] = [
+pub(crate) const RUNNERS: [Runner; 11] = [
+    calls::AGGREGATION,
+    calls::CALLS,
     ca::RUNNER,
     conversion::RUNNER,
     discovery::RUNNER,
